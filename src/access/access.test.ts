@@ -282,6 +282,27 @@ describe('a caller', () => {
     expect(rights('edit')).toEqual(['editor', false, true, true, false])
     expect(rights('admin')).toEqual(['admin', true, true, true, true])
     expect(rights('search')).toEqual([undefined, false, true, false, false])
+    expect(rights('search:a')).toEqual([undefined, false, true, false, false])
+  })
+
+  test('reads entries of the sources in its scopes, with a project of published ones', () => {
+    const sources = ['a', 'b', 'audit_events'].flatMap((name) =>
+      [true, false].map((published) => ({ name, published })),
+    )
+    const may = (...args: Parameters<typeof caller>) =>
+      sources.flatMap((source) =>
+        caller(...args).mayReadSource(source) ? `${source.name} ${source.published}` : [],
+      )
+    const all = ['a true', 'a false', 'b true', 'b false']
+    for (const scope of ['search', 'read', 'edit', 'deploy']) expect(may([scope])).toEqual(all)
+    expect(may(['admin'])).toEqual([...all, 'audit_events true', 'audit_events false'])
+    expect(may(['search'], 'abc')).toEqual(['a true', 'b true'])
+    expect(may(['search:a'])).toEqual(['a true', 'a false'])
+    expect(may(['search:a', 'query', 'ingest:b'], 'abc')).toEqual(['a true'])
+    expect(may(['search:audit_events'])).toEqual([])
+    for (const scope of ['query', 'ingest', 'query:a', 'ingest:a', 'dashboard:a'])
+      expect(may([scope])).toEqual([])
+    expect(may(['search'], null, { tier: 'PRO' })).toEqual([])
   })
 
   test('gets fixed parameters, and is refused other values', () => {

@@ -5,10 +5,10 @@ import type { RequestLimit } from './request-quota.ts'
 export type Caller = Readonly<ReturnType<typeof callerWith>>
 
 export const scopeNames =
-  'admin, deploy, edit, read, query, query:<endpoint>, dashboard:<name>, search, ingest or ingest:<source>'
+  'admin, deploy, edit, read, query, query:<endpoint>, dashboard:<name>, search, search:<source>, ingest or ingest:<source>'
 /** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
 export const scopePattern =
-  /^(?:admin|deploy|edit|read|search|query|ingest|(?:query|ingest|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})$/
+  /^(?:admin|deploy|edit|read|search|query|ingest|(?:query|search|ingest|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})$/
 
 /** Each can do what those after it can do. */
 export const roles = ['admin', 'editor', 'viewer'] as const
@@ -28,7 +28,8 @@ export function covers(granted: string, scope: string): boolean {
     scope.startsWith(`${granted}:`) ||
     (granted === 'deploy' && covers('edit', scope)) ||
     (granted === 'edit' && covers('read', scope)) ||
-    (granted === 'read' && (scope === 'search' || scope.startsWith('dashboard:') || covers('query', scope)))
+    (granted === 'read' &&
+      (scope.startsWith('dashboard:') || covers('search', scope) || covers('query', scope)))
   )
 }
 
@@ -63,6 +64,9 @@ export function callerWith(identity: Identity) {
   const plain = own.filter(([name]) => !name.startsWith('@'))
   const role = roles.find((one) => allows(scopeOfRole[one]))
   const isAdmin = role === 'admin'
+  const mayAny = (scope: 'query' | 'search' | 'ingest') =>
+    allows(scope) || scopes.some((granted) => granted.startsWith(`${scope}:`))
+  const maySearch = (source: string) => own.length === 0 && allows(`search:${source}`)
   /** Unpublished endpoints do not exist for callers with a project, nor those that read the audit for others than admins. */
   const maySee = (endpoint: { published: boolean; query: string }) =>
     (endpoint.published || project === null) && mayRead({ isAdmin }, endpoint)
@@ -80,10 +84,17 @@ export function callerWith(identity: Identity) {
     /** Whether the caller may query the Logflare gateway. It is not a scope, so sessions cannot inherit it. */
     mayQueryGateway,
     /**
-     * Whether the caller may read whole entries: of its project, or of all projects without one. Only the SQL of endpoints enforces
-     * other fixed parameters, such as how far back a customer reads, so callers with such parameters may not.
+     * Whether the caller may read whole entries of any source: of its project, or of all projects without one. Only the SQL of
+     * endpoints enforces other fixed parameters, such as how far back a customer reads, so callers with such parameters may not.
      */
-    mayReadEntries: allows('search') && own.length === 0,
+    mayReadEntries: own.length === 0 && mayAny('search'),
+    /** Whether its scopes include the entries of a source of this name. Takes the source's name, not an alias. */
+    maySearch,
+    /** Unpublished sources do not exist for callers with a project. */
+    mayReadSource: (source: { name: string; published: boolean }) =>
+      maySearch(source.name) &&
+      (source.published || project === null) &&
+      mayRead({ isAdmin }, { source: source.name }),
     /** The only project whose entries the caller reads and sends; undefined for all projects. */
     project: project ?? undefined,
     /** How far back the plan of the project lets the caller see. Undefined: all entries that are stored. */
@@ -94,8 +105,7 @@ export function callerWith(identity: Identity) {
       ...(project !== null && { project }),
     }),
     /** Whether the caller has this scope for any endpoint or source. */
-    mayAny: (scope: 'query' | 'ingest') =>
-      allows(scope) || scopes.some((granted) => granted.startsWith(`${scope}:`)),
+    mayAny,
     /** Whether its scopes include an endpoint of this name. `mayCall` decides about endpoints that exist. */
     mayQuery: (endpoint: string) => allows(`query:${endpoint}`),
     maySee,

@@ -25,7 +25,7 @@ export const tokenFields = {
     .min(1, 'must name at least one scope')
     .max(100, 'must be at most 100 scopes')
     .describe(
-      '`admin`; `edit` to read everything and change definitions other than sources; `deploy` to create and change sources, too; `read` to read everything; `query` or `query:<endpoint>` to call endpoints; `dashboard:<name>` to open a dashboard; `search` to read whole entries; `ingest` or `ingest:<source>` to send them.',
+      '`admin`; `edit` to read everything and change definitions other than sources; `deploy` to create and change sources, too; `read` to read everything; `query` or `query:<endpoint>` to call endpoints; `dashboard:<name>` to open a dashboard; `search` or `search:<source>` to read whole entries, with a project those of published sources; `ingest` or `ingest:<source>` to send them.',
     ),
   project: project
     .nullable()

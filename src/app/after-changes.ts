@@ -19,6 +19,8 @@ export function followChanges(parts: Parts, { streams, hot }: Http): void {
   }
   sources.follow((changes) => {
     for (const { before, after, item } of changes) sourceChanged(item.name, !before || !after)
+    // Tenants no longer follow a source that is not published anymore.
+    streams.check()
   })
   sources.followDrops((name) => sourceChanged(name, true))
   tables.follow((changes) => {

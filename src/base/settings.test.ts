@@ -398,8 +398,10 @@ describe('the settings of an issuer', () => {
   })
 
   test('reads the scopes of customers', () => {
-    const scopes = { WELLHEAD_OIDC_CUSTOMER_SCOPES: 'query:logs.all, search dashboard:traffic' }
-    const expected = ['query:logs.all', 'search', 'dashboard:traffic']
+    const scopes = {
+      WELLHEAD_OIDC_CUSTOMER_SCOPES: 'query:logs.all, search search:edge_logs dashboard:traffic',
+    }
+    const expected = ['query:logs.all', 'search', 'search:edge_logs', 'dashboard:traffic']
     expect(settingsOf({ ...issuer, ...scopes }).oidcCustomerScopes).toEqual(expected)
   })
 

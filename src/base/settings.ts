@@ -116,11 +116,13 @@ const definitions = {
   oidcCustomerScopes: {
     schema: z
       .string()
-      .regex(/^(?:(?:search|query|(?:query|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})(?:[ ,]+|$))+$/)
+      .regex(/^(?:(?:search|query|(?:query|search|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})(?:[ ,]+|$))+$/)
       .transform((value) => value.split(/[ ,]+/).filter(Boolean)),
     default: 'query',
-    expected: 'query, search, query:<endpoint> or dashboard:<name>, or several of them separated by commas',
-    description: 'Scopes of people of tenants. With search, they also read whole entries of their project.',
+    expected:
+      'query, search, query:<endpoint>, search:<source> or dashboard:<name>, or several of them separated by commas',
+    description:
+      'Scopes of people of tenants. With search, they also read whole entries of their project in published sources.',
   },
   oidcUnverifiedEmail: {
     schema: z.enum(['refuse', 'allow']),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { maxTypedColumns, reservedColumns } from '../shared/column-names.ts'
 import { sourceForm } from '../shared/names.ts'
 import { keysOf } from '../shared/path-text.ts'
+import builtIn from './built-in-sources.json' with { type: 'json' }
 import { type CatalogRecord, readBody } from './catalog-state.ts'
 import { metadataPath, ownFields } from './metadata-path.ts'
 import { rulesShape } from './source-rules.ts'
@@ -64,6 +65,10 @@ export const newSourceShape = z.strictObject({
     .describe('Paths that lists of entries show, in order. Empty: the service proposes them.')
     .default([]),
   rules: rulesShape.default([]),
+  published: z
+    .boolean()
+    .describe('Whether tokens with a project and the scope `search` can read the entries of their project.')
+    .default(false),
 })
 
 export type NewSource = z.infer<typeof newSourceShape>
@@ -76,14 +81,19 @@ export function projectKeys({ project }: Pick<NewSource, 'project'>): string[] |
 /** The catalog record of a source. */
 const storedShape = z.object({
   ...newSourceShape.shape,
+  /** Undefined: it was stored before the field existed. */
+  published: z.boolean().optional(),
   created_at: z.string(),
   note: z.string(),
 })
 
 export type Source = ReturnType<typeof readSource>
 
+const publishedFromStart = new Set(builtIn.flatMap(({ name, published }) => (published ? [name] : [])))
+
 export function readSource(record: CatalogRecord) {
   const { id, version, changed_at: updated_at, changed_by: updated_by } = record
   const { created_at, note, ...fields } = readBody(record, storedShape)
-  return { ...fields, id, version, created_at, updated_at, updated_by, note }
+  const { published = publishedFromStart.has(fields.name) } = fields
+  return { ...fields, published, id, version, created_at, updated_at, updated_by, note }
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../base/clock.ts'
 import { invalidParameter } from '../base/errors.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
-import { refuseAudit } from '../definitions/audit-rule.ts'
 import { callerBlame } from '../engine/embedded/running-queries.ts'
 import { type Engine, maxResultBytes, type Statement } from '../engine/engine.ts'
 import { jsonRowSql, outputJson, readJsonRows, textRows } from '../engine/json-rows.ts'
@@ -12,6 +11,7 @@ import { parsingTests, type SearchCondition } from '../search/search-condition.t
 import { formatMicros, parseIsoTimestamp } from '../shared/timestamps.ts'
 import { authorError } from '../sql/errors.ts'
 import { type HiddenRows, isolationSettings, retainedSince, rowFilterSettings } from '../sql/isolation.ts'
+import { readableSource, type SourceReader } from './readable-source.ts'
 import type { EntryFilter } from './search-shape.ts'
 
 export interface EntryQueriesOptions {
@@ -25,14 +25,12 @@ export interface EntryQueriesOptions {
   inTurn: <T>(turn: { caller: string; signal: AbortSignal }, work: () => Promise<T>) => Promise<T>
 }
 
-export interface EntryReader {
+export interface EntryReader extends SourceReader {
   id: string
   /** The only project whose entries the reader sees; undefined for all projects. */
   project: string | undefined
   /** Of the project's plan: the reader sees no older entries. Undefined: all entries that are stored. */
   retentionDays: number | undefined
-  /** Only admins read the audit. */
-  isAdmin: boolean
   signal: AbortSignal
 }
 
@@ -68,12 +66,13 @@ export class EntryQueries {
     return this.#options.clock.now()
   }
 
-  source(name: string): Source {
-    return this.#options.sources.get(name, () => true)
+  /** Throws if the reader may not read the entries of the source. */
+  source(name: string, reader: SourceReader): Source {
+    return readableSource(this.#options.sources, name, reader)
   }
 
   search(name: string, sent: EntryFilter, reader: EntryReader, wordsAs?: WordsAs) {
-    const source = this.source(name)
+    const source = this.source(name, reader)
     // Isolated queries must not use an index.
     const isRead = reader.project !== undefined || !source.search_index
     const words = wordsAs ?? (isRead ? 'entries' : 'index')
@@ -123,21 +122,47 @@ export class EntryQueries {
     statement: Statement,
     deadlineMs = searchDeadlineMs,
   ): Promise<Buffer> {
+    const isIndexed = reader.project === undefined && source.search_index
+    const parsing = condition ? parsingTests(condition, isIndexed) : 0
+    const block = parsing > 0 && { max_block_size: Math.max(4, Math.floor(parsedRows / parsing)) }
+    const settings = { ...block, ...statement.settings }
+    return this.#runOn([source], reader, { ...statement, settings }, deadlineMs)
+  }
+
+  /** Rows of a statement that reads several sources. */
+  async rowsOf<Row>(
+    sources: readonly Source[],
+    reader: EntryReader,
+    statement: Pick<Statement, 'sql' | 'parameters'>,
+    deadlineMs: number,
+  ) {
+    return readJsonRows<Row>(
+      await this.#runOn(sources, reader, { ...statement, format: 'JSONEachRow' }, deadlineMs),
+    )
+  }
+
+  async #runOn(
+    sources: readonly Source[],
+    reader: EntryReader,
+    statement: Statement,
+    deadlineMs: number,
+  ): Promise<Buffer> {
     const { engine, maxMemoryBytes, inTurn } = this.#options
     const { id: caller, project, retentionDays, signal } = reader
-    refuseAudit(reader, { source: source.name })
     const isolated = project !== undefined
     const sinceMicros = retainedSince(retentionDays, this.now())
     const filter = { project, sinceMicros, hidden: this.#options.hidden() }
-    const parsing = condition ? parsingTests(condition, !isolated && source.search_index) : 0
     const settings = {
       ...outputJson,
       max_execution_time: (engineShare * deadlineMs) / 1000,
-      ...(parsing > 0 && { max_block_size: Math.max(4, Math.floor(parsedRows / parsing)) }),
       ...statement.settings,
       // The caller must not learn anything from the rows of others, as in a tenant's requests to endpoints.
       ...(isolated && isolationSettings),
-      ...rowFilterSettings(engine.database, [source.name], filter),
+      ...rowFilterSettings(
+        engine.database,
+        sources.map(({ name }) => name),
+        filter,
+      ),
       max_memory_usage: maxMemoryBytes,
       max_result_bytes: maxResultBytes,
     }

@@ -18,7 +18,7 @@ type ListColumn = z.output<typeof listColumnShape>
 
 /** The columns that a source names, or those that differ between the newest entries that the reader sees. */
 export async function listColumns(queries: EntryQueries, name: string, reader: EntryReader) {
-  const source = queries.source(name)
+  const source = queries.source(name, reader)
   if (source.list_columns.length > 0) {
     const columns = source.list_columns.map(
       (path): ListColumn => ({ path, kind: columnKindOf(path) ?? null }),

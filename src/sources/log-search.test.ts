@@ -11,6 +11,8 @@ const startOfRange = `${Date.UTC(2026, 9, 1) / 1000}.000000`
 const reader = {
   id: 'token',
   isAdmin: true,
+  maySearch: () => true,
+  mayReadSource: () => true,
   project: undefined,
   retentionDays: undefined,
   signal: new AbortController().signal,
@@ -28,7 +30,7 @@ function searchWith(results: (string | 'timeout')[]) {
       return { body: Buffer.from(result), readRows: 0, readBytes: 0 }
     },
   } as unknown as Engine
-  const sources = { get: (name: string) => ({ name, columns: [] }) } as unknown as Sources
+  const sources = { named: (name: string) => ({ name, columns: [] }) } as unknown as Sources
   const search = new LogSearch({
     ...{ engine, sources, maxMemoryBytes: 1, clock: { now: () => nowMs }, hidden: () => undefined },
     inTurn: (_, work) => work(),

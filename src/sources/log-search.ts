@@ -121,7 +121,7 @@ export class LogSearch extends EntryQueries {
 
   /** The newest entry with this id, as JSON written by the engine. */
   async entry(name: string, id: string, micros: string | undefined, reader: EntryReader): Promise<Buffer> {
-    const source = this.source(name)
+    const source = this.source(name, reader)
     const { project } = reader
     const which = `id = {id:String}${project === undefined ? '' : ' AND project = {project:String}'}`
     const from = `SELECT ${entryRow} FROM ${tableOf(source)} WHERE ${which}`

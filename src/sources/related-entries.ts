@@ -21,7 +21,7 @@ export async function contextOf(
 ): Promise<Buffer> {
   const { id, micros, size } = entry
   const found = JSON.parse((await search.entry(name, id, micros, reader)).toString())
-  const source = search.source(name)
+  const source = search.source(name, reader)
   const at = "fromUnixTimestamp64Micro({at:Int64}, 'UTC')"
   const read = async (compared: string, order: string, limit: number) => {
     const sql =
@@ -47,7 +47,7 @@ export async function searchSources(
   known: readonly string[],
 ): Promise<FoundEntries> {
   const { sources = known, ...filter } = readShape(crossSearchShape, body)
-  const names = [...new Set(sources.map((name) => search.source(name).name))]
+  const names = [...new Set(sources.map((name) => search.source(name, reader).name))]
   const read = async (name: string) => {
     const { lines, searchedSince } = await search.entries(name, filter, reader)
     const entries = linesOf(lines).map((line) => ({

@@ -1,10 +1,10 @@
 import { isWrittenByService } from '../catalog/built-in-sources.ts'
 import type { Source } from '../catalog/source.ts'
 import type { Sources } from '../catalog/sources.ts'
-import { mayRead, type Reader, refuseAudit } from '../definitions/audit-rule.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { readFilling } from '../engine/stored-tables.ts'
+import { readableSource, type SourceReader } from './readable-source.ts'
 import { pathSettings, type SourcePath, seenPaths } from './seen-paths.ts'
 
 const limits = { deadlineMs: 30_000 }
@@ -13,23 +13,25 @@ export type SourceInfo = ReturnType<typeof sourceInfo>
 
 /** What readers and senders need to know about sources. */
 export function sourceInfo({ engine, sources }: { engine: Engine; sources: Sources }) {
-  const get = (name: string, reader: Reader): Source => {
-    const source = sources.get(name, () => true)
-    refuseAudit(reader, { source: source.name })
-    return source
-  }
+  const get = (name: string, reader: SourceReader): Source => readableSource(sources, name, reader)
   return {
     get,
     /** Those whose entries the reader may read. */
-    list: (reader: Reader): Source[] =>
-      sources.list().filter(({ name }) => mayRead(reader, { source: name })),
+    list: (reader: SourceReader): Source[] => sources.list().filter((source) => reader.mayReadSource(source)),
+    /** Returns a check of whether the reader may still read the entries of a source. */
+    watch:
+      ({ name }: Source, reader: SourceReader) =>
+      (): boolean => {
+        const current = sources.named(name)
+        return current !== undefined && reader.mayReadSource(current)
+      },
     /** Names of the sources that clients send to. The service writes the others itself. */
     sentTo: (): string[] => {
       const names = sources.list().map(({ name }) => name)
       return names.filter((name) => !isWrittenByService(name))
     },
     /** The paths of metadata in the newest entries, with their types and typed columns. */
-    async schema(name: string, reader: Reader): Promise<SourcePath[]> {
+    async schema(name: string, reader: SourceReader): Promise<SourcePath[]> {
       const source = get(name, reader)
       const [seen, filled] = await Promise.all([
         seenPaths(source, (sql) => queryRows(engine, { sql, settings: pathSettings }, limits)),

@@ -107,9 +107,12 @@ function readersOf(source: string, column: string, next: NextDefinitions): strin
 }
 
 function fieldsOf(source: Source) {
-  const { name, description, aliases, retention_days, search_index, columns, project, list_columns, rules } =
-    source
-  return { name, description, aliases, retention_days, search_index, columns, project, list_columns, rules }
+  const { name, description, aliases, retention_days, search_index, columns, project } = source
+  const { list_columns, rules, published } = source
+  return {
+    ...{ name, description, aliases, retention_days, search_index, columns, project },
+    ...{ list_columns, rules, published },
+  }
 }
 
 function removedColumns(before: Source, after: Source): TypedColumn[] {
@@ -144,6 +147,12 @@ async function changesOf(
   }
   if (after.search_index !== before.search_index) {
     add('search_index_changed', false, `index of words ${after.search_index ? 'added' : 'removed'}`)
+  }
+  if (after.published && !before.published) {
+    add('published', false, 'published; tokens with a project and the scope search can now read its entries')
+  }
+  if (!after.published && before.published) {
+    add('unpublished', true, 'unpublished; tokens with a project can no longer read its entries')
   }
   for (const alias of new Set([...after.aliases, ...before.aliases])) {
     if (!before.aliases.includes(alias)) add('alias_added', false, `alias ${alias} added`)

@@ -162,16 +162,6 @@ export const queries = {
         }),
       refetchInterval: 10_000,
     }),
-  /** The newest entry of a source, if there is any. */
-  newestEntry: (source: string) =>
-    queryOptions({
-      queryKey: ['has-entries', source],
-      queryFn: ({ signal }) => {
-        const body = { from: beginningOfTime, limit: 1 }
-        return api<Entry[]>(`/api/sources/${at(source)}/search`, { body, signal })
-      },
-      staleTime: 60_000,
-    }),
   audit: (query: string) =>
     queryOptions({
       queryKey: ['audit', query],

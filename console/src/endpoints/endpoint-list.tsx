@@ -5,7 +5,7 @@ import { edits, reads } from '../api/rights.ts'
 import type { Cache, CallableEndpoint, Endpoint, Requests, Whoami } from '../api/shapes.ts'
 import { Groups, ListPage } from '../definitions/list-page.tsx'
 import { builtInEndpoints } from '../ui/built-in/built-in.ts'
-import { useShownEndpoints } from '../ui/built-in/use-shown-endpoints.ts'
+import { shownEndpoints } from '../ui/built-in/shown-endpoints.ts'
 import { Empty } from '../ui/states.tsx'
 import { NameLink, Table } from '../ui/table.tsx'
 import { count, counted, milliseconds, percent, seconds } from '../ui/text/format.ts'
@@ -14,7 +14,7 @@ type Listed = Endpoint | CallableEndpoint
 
 export default function EndpointList({ who }: { who: Whoami }) {
   const all = useQuery({ ...queries.endpoints(), enabled: reads(who) })
-  const shown = useShownEndpoints(who)
+  const shown = shownEndpoints(who)
   return (
     <ListPage<Listed>
       title="Endpoints"

@@ -6,7 +6,7 @@ import { edits, reads } from '../api/rights.ts'
 import { session } from '../api/session.ts'
 import type { Whoami } from '../api/shapes.ts'
 import { setTheme, useTheme } from '../ui/brand/theme.ts'
-import { useShownEndpoints } from '../ui/built-in/use-shown-endpoints.ts'
+import { shownEndpoints } from '../ui/built-in/shown-endpoints.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { matches, wordsOf } from '../ui/search.tsx'
 import { setZone, useZone } from '../ui/text/instants.ts'
@@ -110,7 +110,7 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
   const all = useQuery({ ...queries.endpoints(), enabled: reads(who) })
   const sources = useQuery({ ...queries.sources(), enabled: reads(who) })
   const tables = useQuery({ ...queries.tables(), enabled: reads(who) })
-  const shown = useShownEndpoints(who)
+  const shown = shownEndpoints(who)
   const endpoints: readonly { name: string }[] = (reads(who) ? all.data : shown) ?? []
   const link = (kind: Item['kind'], name: string, path: string): Item => ({
     kind,

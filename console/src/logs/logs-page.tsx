@@ -4,7 +4,8 @@ import { queries } from '../api/queries.ts'
 import { edits, reads } from '../api/rights.ts'
 import type { LogSource, Whoami } from '../api/shapes.ts'
 import { Button } from '../ui/button.tsx'
-import { Failure, Waiting } from '../ui/states.tsx'
+import { PageHead } from '../ui/page-head.tsx'
+import { Empty, Failure, Waiting } from '../ui/states.tsx'
 import { counted } from '../ui/text/format.ts'
 import { showInstant, useZone } from '../ui/text/instants.ts'
 import { useAddress } from '../ui/use-address.ts'
@@ -17,19 +18,31 @@ import { LogsHead } from './logs-head.tsx'
 import { NothingFound } from './nothing-found.tsx'
 import { facetsOf } from './source-fields.ts'
 import { seriesCondition } from './split-series.ts'
-import { useFirstSource } from './use-first-source.ts'
+import { sourcesOf, useFirstSource } from './use-first-source.ts'
 import { type Logs, useLogs } from './use-logs.ts'
 
 /** Searches the entries of a source. */
 export default function LogsPage({ who }: { who: Whoami }) {
   const [address] = useAddress()
   const { data: all } = useQuery({ ...queries.sources(), enabled: reads(who) })
-  const sources: readonly LogSource[] | undefined = reads(who) ? all : who.sources
+  const sources: readonly LogSource[] | undefined = reads(who) ? all : sourcesOf(who)
   const named = address.get('source')
-  const { first, filled } = useFirstSource(who, sources ?? [], named === null)
+  const { first, filled } = useFirstSource(who, sources ?? [])
   const name = named ?? (sources && first)
+  if (named === null && sources?.length === 0) return <NoSource />
   if (name === undefined) return <Waiting what="sources" height={420} />
   return <SourceLogs who={who} name={name} sources={sources ?? []} filled={filled} />
+}
+
+function NoSource() {
+  return (
+    <div className="page">
+      <PageHead title="Logs" />
+      <Empty title="There is no source that this token can read">
+        An admin can publish sources, or name them in the scopes of the token.
+      </Empty>
+    </div>
+  )
 }
 
 interface SourceLogsProps {

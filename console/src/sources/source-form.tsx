@@ -92,3 +92,26 @@ export function SearchIndex({ source }: { source: Source }) {
     </>
   )
 }
+
+export function Published({ source }: { source: Source }) {
+  const change = useMutation({
+    // Nothing is deleted, so unchecking the box is confirmation enough.
+    mutationFn: (published: boolean) =>
+      changeDefinition(sourceKind, source, { published }, published ? {} : { breaking: 'true' }),
+    onSuccess: () => invalidate('sources'),
+  })
+  if (!useMayChange('sources')) {
+    return <p>Tenants {source.published ? 'can' : 'cannot'} read its entries.</p>
+  }
+  return (
+    <>
+      <CheckField
+        label="Published"
+        note="Tokens with a project and the scope search read the entries of their project. Endpoints read the source in either case."
+        checked={change.isPending ? change.variables : source.published}
+        onChange={(checked) => change.mutate(checked)}
+      />
+      {change.error && <Failure error={change.error} />}
+    </>
+  )
+}

@@ -11,6 +11,7 @@ type SourceDraft = Pick<
   | 'project'
   | 'list_columns'
   | 'rules'
+  | 'published'
 >
 
 export const sourceKind: Kind<Source, SourceDraft> = {
@@ -25,6 +26,7 @@ export const sourceKind: Kind<Source, SourceDraft> = {
     project,
     list_columns,
     rules,
+    published,
   }) => ({
     description,
     aliases,
@@ -34,5 +36,6 @@ export const sourceKind: Kind<Source, SourceDraft> = {
     project,
     list_columns,
     rules,
+    published,
   }),
 }

@@ -14,7 +14,7 @@ import { Table } from '../ui/table.tsx'
 import { bytes, count, short, sum } from '../ui/text/format.ts'
 import { showInstant, useZone } from '../ui/text/instants.ts'
 import { ProjectPath } from './project-path.tsx'
-import { Retention, SearchIndex } from './source-form.tsx'
+import { Published, Retention, SearchIndex } from './source-form.tsx'
 import { sourceKind } from './source-kind.ts'
 import { SourceRules } from './source-rules.tsx'
 import { SourceSchema } from './source-schema.tsx'
@@ -86,6 +86,12 @@ function ExistingSource({ source }: { source: Source }) {
         <h2 id="search-index">Search</h2>
         <SearchIndex source={source} />
       </section>
+      {!ownSources.has(name) && (
+        <section className="stack" aria-labelledby="published">
+          <h2 id="published">Tenants</h2>
+          <Published source={source} />
+        </section>
+      )}
       {!ownSources.has(name) && <SourceRules source={source} />}
       {/* Last, because its height is unknown until it is loaded. */}
       <SourceSchema name={name} />

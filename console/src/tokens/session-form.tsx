@@ -19,7 +19,7 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
   const zone = useZone()
   const { data: all = [] } = useQuery(queries.endpoints())
   const permissions = readScopes(token.scopes)
-  const { admin, query, search, ingest, endpoints, sources, others } = permissions
+  const { admin, query, search, ingest, endpoints, sources, searched, others } = permissions
   const isRole = hasRole(permissions)
   // Sessions are for browsers of customers, so they never have a role of the team.
   const calls = isRole || query
@@ -42,6 +42,7 @@ export function SessionForm({ token, onClose }: { token: Token; onClose: () => v
     ingest: ingest && endpoint === '',
     endpoints: endpoint === '' ? endpoints : [endpoint],
     sources,
+    searched,
     others: endpoint === '' ? others : [],
   }
   const create = useMutation({

@@ -94,7 +94,7 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
   const { data: sources = [] } = useQuery(queries.sources())
   const { data: tokens = [] } = useQuery(queries.tokens())
   const projects = new Set(tokens.flatMap((one) => one.project ?? []))
-  const { admin: isAdmin, query, ingest } = permissions
+  const { admin: isAdmin, query, search, ingest } = permissions
   // A role is never limited.
   const isRole = hasRole(permissions)
   const callable = endpoints.filter(
@@ -158,6 +158,15 @@ function TokenForm({ title, action, token, mutation, onClose }: TokenFormProps) 
             names={namesOf(endpoints)}
             chosen={permissions.endpoints}
             onChange={(chosen) => setPermissions({ ...permissions, endpoints: chosen })}
+          />
+        )}
+        {search && !isAdmin && (
+          <NameChoices
+            label="Entries to read"
+            all="All sources"
+            names={namesOf(sources)}
+            chosen={permissions.searched}
+            onChange={(chosen) => setPermissions({ ...permissions, searched: chosen })}
           />
         )}
         {ingest && !isAdmin && (

@@ -12,6 +12,7 @@ describe('scopes in the form', () => {
     [['query', 'search', 'ingest']],
     [['query:logs.all', 'query:usage.api-counts']],
     [['query:logs.all', 'ingest:edge_logs']],
+    [['query', 'search:edge_logs', 'search:auth_logs', 'ingest:storage_logs']],
     [['query', 'ingest:edge_logs', 'ingest:auth_logs']],
     [['dashboard:traffic']],
     [['query', 'dashboard:traffic', 'dashboard:errors']],

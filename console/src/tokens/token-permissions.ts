@@ -10,7 +10,7 @@ export const kinds: readonly (readonly [Kind, name: string, note: string])[] = [
     'search',
     'Read log entries',
     'Searches, counts and follows whole entries with all their metadata: in the console, in the API, and as tools of agents. ' +
-      'Not for tokens with fixed parameters.',
+      'With a project, those of published sources. Not for tokens with fixed parameters.',
   ],
   ['ingest', 'Send logs', 'Does not read anything.'],
   [
@@ -35,8 +35,10 @@ export const kinds: readonly (readonly [Kind, name: string, note: string])[] = [
 export interface Permissions extends Record<Kind, boolean> {
   /** Empty: all endpoints. */
   endpoints: readonly string[]
-  /** Empty: all sources. */
+  /** Sources to send to. Empty: all sources. */
   sources: readonly string[]
+  /** Sources whose entries it reads. Empty: all sources. */
+  searched: readonly string[]
   /** Scopes that the form does not show, such as those of dashboards. */
   others: readonly string[]
 }
@@ -46,17 +48,19 @@ export const hasRole = ({ admin, deploy, edit, read }: Record<Kind, boolean>): b
   admin || deploy || edit || read
 
 export function readScopes(scopes: readonly string[]): Permissions {
-  const namesOf = (kind: 'query' | 'ingest') =>
+  const namesOf = (kind: 'query' | 'search' | 'ingest') =>
     scopes.filter((scope) => scope.startsWith(`${kind}:`)).map((scope) => scope.slice(kind.length + 1))
-  const named = { query: namesOf('query'), ingest: namesOf('ingest') }
+  const named = { query: namesOf('query'), search: namesOf('search'), ingest: namesOf('ingest') }
   const isShown = (scope: string) =>
-    kinds.some(([kind]) => scope === kind) || /^(?:query|ingest):/.test(scope)
+    kinds.some(([kind]) => scope === kind) || /^(?:query|search|ingest):/.test(scope)
   return {
     ...(Object.fromEntries(kinds.map(([kind]) => [kind, scopes.includes(kind)])) as Record<Kind, boolean>),
     query: scopes.includes('query') || named.query.length > 0,
+    search: scopes.includes('search') || named.search.length > 0,
     ingest: scopes.includes('ingest') || named.ingest.length > 0,
     endpoints: scopes.includes('query') ? [] : named.query,
     sources: scopes.includes('ingest') ? [] : named.ingest,
+    searched: scopes.includes('search') ? [] : named.search,
     others: scopes.filter((scope) => !isShown(scope)),
   }
 }
@@ -65,6 +69,7 @@ export function writeScopes(permissions: Permissions): string[] {
   if (permissions.admin) return ['admin']
   const names: Partial<Record<Kind, readonly string[]>> = {
     query: permissions.endpoints,
+    search: permissions.searched,
     ingest: permissions.sources,
   }
   const scopesOf = (kind: Kind) =>

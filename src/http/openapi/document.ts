@@ -39,7 +39,7 @@ const accessTexts: Record<RouteAccess, string> = {
   any: 'Requires a token.',
   query: withScope('`query`'),
   search: withScope(
-    '`search` and without fixed parameters. With a project, it reads the entries of its project',
+    '`search` and without fixed parameters. With a project, it reads the entries of its project in published sources',
   ),
   'query or search': withScope('`query` or `search`'),
   'query or dashboard': withScope('`query` or `dashboard:<name>`'),

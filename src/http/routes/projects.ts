@@ -55,6 +55,8 @@ const params = z.object({
 })
 const csvType = 'text/csv'
 
+const unusedProject = { entries: 0, bytes: 0, last_entry_at: null }
+
 export function addProjectRoutes(server: FastifyInstance, { projects, audit }: ProjectRouteParts): void {
   const route = routesOf(server, { tag: 'Projects', access: 'admin' })
   const find = async (project: string) => {
@@ -71,14 +73,22 @@ export function addProjectRoutes(server: FastifyInstance, { projects, audit }: P
     handler: ({ query }) => projects.report.list(query),
   })
   route('GET /api/projects/:project', 'getProject', 'Show a project', {
-    access: 'read',
+    access: 'query or search',
+    description: 'A token with a project sees its own project; others require the scope `read`.',
     params,
     responses: { 200: json('The project.', projectView) },
     errors: [504],
-    handler: async ({ params }) => {
-      const found = await find(params.project)
-      if (!found) throw resourceNotFound(`No project "${params.project}" has a plan, or was active lately`)
-      return found
+    handler: async ({ params, caller }) => {
+      const { project } = params
+      const isOwn = caller?.project === project
+      if (!isOwn && caller?.role === undefined) {
+        throw forbidden('This requires a token with this project, or with the scope read.')
+      }
+      const found = await find(project)
+      if (found) return found
+      // To its own tokens, a project exists before its first entry.
+      if (isOwn) return { ...unusedProject, project, plan: projects.plans.nameOf(project) }
+      throw resourceNotFound(`No project "${project}" has a plan, or was active lately`)
     },
   })
   route('PUT /api/projects/:project', 'assignPlan', 'Set the plan of a project', {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
+import type { Caller } from '../../access/caller.ts'
 import { ruleShape } from '../../catalog/source-rules.ts'
 import type { SourceRules } from '../../rules/source-rules.ts'
 import type { LogSearch } from '../../sources/log-search.ts'
@@ -59,14 +60,14 @@ export function addSourceRoutes(
       200: json('The most frequent paths, and those of typed columns.', z.array(sourcePathShape)),
     },
     errors: [504],
-    handler: ({ params, caller }) => sources.schema(params.name, caller),
+    handler: ({ params, caller }) => sources.schema(params.name, caller as Caller),
   })
   route('GET /api/sources/:name/rules', 'listSourceRules', 'Show the rules of a source', {
     description:
       'Counts since the service started or the rules changed. Each of several services has its own.',
     params,
     responses: { 200: json('In the order in which they are applied.', appliedRules) },
-    handler: async ({ params, caller }) => rules.list(sources.get(params.name, caller)),
+    handler: async ({ params, caller }) => rules.list(sources.get(params.name, caller as Caller)),
   })
   route('POST /api/sources/:name/rules/preview', 'previewSourceRules', 'Try rules on the newest entries', {
     description: 'Changes nothing. The newest 100 entries are as the current rules left them.',
@@ -75,7 +76,7 @@ export function addSourceRoutes(
     responses: { 200: json('What the rules would do.', preview) },
     errors: [504],
     handler: async (request, reply) => {
-      const source = sources.get(request.params.name, request.caller)
+      const source = sources.get(request.params.name, request.caller as Caller)
       return previewRules({ rules, search }, source, request.body, entryReader(request, reply))
     },
   })

@@ -144,3 +144,159 @@ describe('an unpublished endpoint', () => {
     expect((await deploy({ ...bare, published: false })).status).toBe(409)
   })
 })
+
+describe('an unpublished source', () => {
+  const openAt = '2026-11-01T00:00:00Z'
+  const found = async (token: string, name: string) => {
+    const { status, body } = await ask(service, token, 'POST', `/api/sources/${name}/search`, {
+      from: openAt,
+      to: '2099-01-01T00:00:00Z',
+    })
+    return status === 200 ? body.map(({ id }: { id: string }) => id) : status
+  }
+  const create = async (name: string, fields: object = {}) => {
+    expect((await admin('POST', '/api/sources', { name, ...fields })).status).toBe(201)
+    const entries = ['blue', 'green'].map((project) => ({
+      id: `${name} of ${project}`,
+      project,
+      level: 'info',
+    }))
+    expect((await admin('POST', `/api/logs?source=${name}`, entries)).body.accepted).toBe(2)
+  }
+  const tool = async (token: string, name: string, input: object) => {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }
+    const accepted = { Accept: 'application/json, text/event-stream' }
+    return JSON.stringify((await ask(service, token, 'POST', '/mcp', call, accepted)).body)
+  }
+  /** Every way to whole entries. */
+  const waysTo = (name: string) =>
+    [
+      ...['search', 'histogram', 'facets', 'export', 'search-sql'].map((way) => ['POST', way, {}] as const),
+      ['POST', 'values', { path: 'level' }] as const,
+      ...['tail', 'recent', 'list-columns'].map((way) => ['GET', way, undefined] as const),
+      ['GET', `entries/${name}%20of%20blue`, undefined] as const,
+      ['GET', `entries/${name}%20of%20blue/context`, undefined] as const,
+    ].map(([method, way, body]) => [method, `/api/sources/${name}/${way}`, body] as const)
+
+  test('does not exist for a token with a project, on any way, by name or alias', async () => {
+    await create('hidden_zq7', { aliases: ['hidden.alias.zq7'], list_columns: ['level'] })
+    for (const scopes of [
+      ['search'],
+      ['search:hidden_zq7', 'search:nothing_zq7', 'search:hidden.alias.zq7'],
+    ]) {
+      const token = await tenantToken(scopes)
+      const nothing = waysTo('nothing_zq7')
+      for (const name of ['hidden_zq7', 'hidden.alias.zq7']) {
+        for (const [index, [method, path, body]] of waysTo(name).entries()) {
+          const [, otherPath] = nothing[index] as (typeof nothing)[number]
+          const expected = shown(await ask(service, token, method, otherPath, body), 'nothing_zq7')
+          expect([path, expected]).toEqual([path, expect.stringContaining('[404,')])
+          expect([path, shown(await ask(service, token, method, path, body), name)]).toEqual([path, expected])
+        }
+        for (const built of ['search_logs', 'describe_source']) {
+          expect(await tool(token, built, { source: name })).toContain('source_not_found')
+        }
+        expect((await ask(service, token, 'POST', '/api/search', { sources: [name] })).status).toBe(404)
+      }
+      for (const text of [
+        JSON.stringify((await ask(service, token, 'GET', '/api/whoami')).body),
+        JSON.stringify((await ask(service, token, 'POST', '/api/search', { query: 'info' })).body),
+        JSON.stringify((await ask(service, token, 'GET', '/api/sources/hidden_zq/recent')).body),
+        await tool(token, 'list_sources', {}),
+      ]) {
+        expect(text).not.toContain('hidden_zq7')
+      }
+    }
+  })
+
+  test('is read by roles, and whole by tokens without a project whose scope names it', async () => {
+    await create('whole_zq7')
+    const both = ['whole_zq7 of blue', 'whole_zq7 of green']
+    for (const scopes of [['read'], ['edit'], ['search'], ['search:whole_zq7']]) {
+      const { token } = await makeToken(service, { scopes })
+      expect([scopes, (await found(token, 'whole_zq7')).toSorted()]).toEqual([scopes, both])
+    }
+    const { token } = await makeToken(service, { scopes: ['search:whole_zq7'] })
+    // The same for a source that does not exist.
+    for (const name of ['edge_logs', 'nothing_zq7', 'audit_events'])
+      expect(await found(token, name)).toBe(403)
+    const { body: who } = await ask(service, token, 'GET', '/api/whoami')
+    expect([who.logs, who.sources.map(({ name }: { name: string }) => name)]).toEqual([true, ['whole_zq7']])
+    const session = (fields: object) =>
+      ask(service, token, 'POST', '/api/access-tokens/self/session', { minutes: 5, ...fields })
+    expect((await session({ scopes: ['search'] })).status).toBe(400)
+    const { body: narrow } = await session({ project: 'blue' })
+    expect(await found(narrow.token, 'whole_zq7')).toBe(404)
+    const aliased = await makeToken(service, { scopes: ['search:cloudflare.logs.prod'] })
+    expect(await found(aliased.token, 'edge_logs')).toBe(403)
+  })
+
+  test('is read by tenants once it is published, and no longer, also in streams, after that', async () => {
+    await create('shown_zq7')
+    const token = await tenantToken(['search:shown_zq7'])
+    expect(await found(token, 'shown_zq7')).toBe(404)
+    expect((await admin('PATCH', '/api/sources/shown_zq7', { published: true })).status).toBe(200)
+    expect(await found(token, 'shown_zq7')).toEqual(['shown_zq7 of blue'])
+    const stream = await openEvents(`${service.url}/api/sources/shown_zq7/tail`, token)
+    expect(stream.status).toBe(200)
+    const closing = {
+      sources: [{ name: 'shown_zq7', published: false }],
+      dry_run: true,
+      allow_breaking: true,
+    }
+    const { body } = await admin('POST', '/api/deployments', closing)
+    expect(body.sources[0].changes).toMatchObject([{ kind: 'unpublished', breaking: true }])
+    expect((await admin('PATCH', '/api/sources/shown_zq7?breaking=true', { published: false })).status).toBe(
+      200,
+    )
+    let event = await stream.next()
+    while (event !== undefined) event = await stream.next()
+    expect(await found(token, 'shown_zq7')).toBe(404)
+  })
+
+  test('is the default; the nine built-in sources of senders are published', async () => {
+    const { body } = await admin('GET', '/api/sources')
+    const published = body.filter((source: { published: boolean }) => source.published)
+    expect(published.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(senders))
+    const own = ['quarantine', 'otel_logs', 'endpoint_requests', 'alert_events', 'audit_events', 'hidden_zq7']
+    const open = body.filter(
+      ({ name, published }: { name: string; published: boolean }) => published && own.includes(name),
+    )
+    expect(open).toEqual([])
+  })
+
+  test('whoami names the sources that have entries, newest first, and the empty ones', async () => {
+    const { token } = await makeToken(service, { scopes: ['search'], project: 'listing-zq7' })
+    const who = async () => (await ask(service, token, 'GET', '/api/whoami')).body
+    expect(await who()).toMatchObject({ sources: [], empty_sources: expect.arrayContaining(senders) })
+    const at = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+    for (const [source, days] of [
+      ['auth_logs', 40],
+      ['edge_logs', 5],
+      ['storage_logs', 0.5],
+    ] as const) {
+      await admin('POST', `/api/logs?source=${source}`, [{ project: 'listing-zq7', timestamp: at(days) }])
+    }
+    await admin('POST', '/api/logs?source=edge_logs', [{ project: 'listing-zq7', timestamp: 'never' }])
+    const { sources, empty_sources } = await who()
+    expect(sources.map(({ name }: { name: string }) => name)).toEqual([
+      'storage_logs',
+      'edge_logs',
+      'auth_logs',
+    ])
+    expect(empty_sources).toEqual(expect.arrayContaining(['postgres_logs']))
+    expect(JSON.stringify(sources) + empty_sources).not.toContain('quarantine')
+  })
+})
+
+const senders = [
+  'auth_logs',
+  'edge_logs',
+  'function_edge_logs',
+  'function_logs',
+  'pgbouncer_logs',
+  'postgres_logs',
+  'postgrest_logs',
+  'realtime_logs',
+  'storage_logs',
+]

@@ -111,8 +111,19 @@ interface CallerKind {
 const logRoutes = ['POST /api/logs', 'POST /logs']
 const queryRoutes = ['GET /api/endpoints/query/:reference', 'POST /api/endpoints/query/:reference']
 
+/** Tokens with a project see their own one, which no request names. */
+const projectRoutes = ['GET /api/projects/:project']
 /** Without a project, usage is for those who may see all projects. */
-const usageRoutes = ['GET /api/project-usage']
+const usageRoutes = ['GET /api/project-usage', ...projectRoutes]
+/** Routes of one source, which a scope for another source does not open. */
+const sourceRoutes = [
+  ...['search', 'histogram', 'values', 'facets', 'export', 'search-sql'].map(
+    (one) => `POST /api/sources/:name/${one}`,
+  ),
+  ...['tail', 'recent', 'list-columns', 'entries/:id', 'entries/:id/context'].map(
+    (one) => `GET /api/sources/:name/${one}`,
+  ),
+]
 
 const callers: Record<string, CallerKind> = {
   'no token': { outcomes: { ...noAccess, optional: 'allowed' }, isConnected: true },
@@ -164,14 +175,27 @@ const callers: Record<string, CallerKind> = {
   'query:<the endpoint> with a project': {
     fields: { scopes: ['query:logs.all'], project: 'a' },
     outcomes: querying,
+    refused: projectRoutes,
   },
   'query with a project': {
     fields: { scopes: ['query'], project: 'a' },
     outcomes: querying,
+    refused: projectRoutes,
   },
   'search with a project': {
     fields: { scopes: ['search'], project: 'a' },
     outcomes: searching,
+    refused: projectRoutes,
+  },
+  'search:<another source>': {
+    fields: { scopes: ['search:auth_logs'] },
+    outcomes: searching,
+    refused: [...sourceRoutes, ...usageRoutes],
+  },
+  'search:<another source> with a project': {
+    fields: { scopes: ['search:auth_logs'], project: 'a' },
+    outcomes: searching,
+    refused: [...sourceRoutes, ...projectRoutes],
   },
   'ingest with a project': {
     fields: { scopes: ['ingest'], project: 'a' },

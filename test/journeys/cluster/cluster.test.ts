@@ -298,6 +298,7 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     project: null,
     list_columns: [],
     rules: [],
+    published: false,
     id: '00000000-0000-4000-8000-000000000001',
     version: 1,
     created_at: '',

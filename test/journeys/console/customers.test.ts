@@ -192,6 +192,76 @@ describe('a tenant', () => {
   })
 })
 
+describe('a tenant with a plan', () => {
+  const project = 'planned-tenant'
+
+  test('reads its plan, what is left of it, and its own project', async () => {
+    const limits = { retention_days: 7, requests_per_minute: 240, entries_per_day: 4, bytes_per_day: null }
+    expect((await asAdmin('POST', '/api/plans', { name: 'SHOWN', ...limits })).status).toBe(201)
+    const { token } = await makeToken(stage.service(), { scopes: ['query', 'search'], project })
+    const own = `/api/projects/${project}`
+    const unused = { project, plan: 'default', entries: 0, bytes: 0, last_entry_at: null }
+    expect((await ask(stage.service(), token, 'GET', own)).body).toEqual(unused)
+    expect((await asAdmin('PUT', own, { plan: 'SHOWN' })).status).toBe(200)
+    expect((await ask(stage.service(), token, 'GET', '/api/whoami')).body.plan).toEqual({
+      name: 'SHOWN',
+      ...limits,
+    })
+    expect((await asAdmin('GET', '/api/whoami')).body.plan).toBe(null)
+    const whole = await makeToken(stage.service(), { scopes: ['query'] })
+    for (const [by, path] of [
+      [token, `/api/projects/${shop}`],
+      [token, '/api/projects/no-such-project'],
+      [token, '/api/projects'],
+      [whole.token, own],
+    ] as const) {
+      expect([path, (await ask(stage.service(), by, 'GET', path)).status]).toEqual([path, 403])
+    }
+    const send = (n: number) =>
+      asAdmin(
+        'POST',
+        '/api/logs?source=auth_logs',
+        Array.from({ length: n }, () => ({ project, message: 'x' })),
+      )
+    expect((await send(3)).body.accepted).toBe(3)
+    expect((await ask(stage.service(), token, 'GET', own)).body).toMatchObject({ plan: 'SHOWN', entries: 3 })
+    await visit('/console/usage', { token }, async (page) => {
+      await page.getByRole('heading', { name: 'Plan SHOWN' }).waitFor()
+      await page.getByText('3 of 4 (75 %)').waitFor()
+      await page.getByRole('definition').getByText('7 days').waitFor()
+      await page.getByText('240, over all tokens').waitFor()
+      await page
+        .getByText(/All tokens of the project together can send 240 requests per minute; 2\d\d left/)
+        .waitFor()
+      expect(await page.getByText('are used up').count()).toBe(0)
+      expect((await send(2)).body).toMatchObject({ accepted: 1, rejected: 1 })
+      await page.reload()
+      await page.getByText('4 of 4 (100 %)').waitFor()
+      await page.getByText('The entries of today are used up.', { exact: false }).waitFor()
+    })
+  })
+
+  test('opens its logs on the source with its newest entry, without a search for it in every source', async () => {
+    const { token } = await makeToken(stage.service(), { scopes: ['search'], project: 'first-look' })
+    const entry = { project: 'first-look', message: 'what is there' }
+    await asAdmin('POST', '/api/logs?source=edge_logs', [{ ...entry, timestamp: '2026-11-01T00:00:00Z' }])
+    await asAdmin('POST', '/api/logs?source=storage_logs', [entry])
+    await visit('/console/usage', { token }, async (page) => {
+      const read: string[] = []
+      page.on('request', (request) => {
+        const [, source] = /\/api\/sources\/(\w+)\//.exec(request.url()) ?? []
+        if (source !== undefined) read.push(source)
+      })
+      await page.goto('/console/logs')
+      await page.locator('.entry', { hasText: 'what is there' }).waitFor()
+      expect(await page.getByLabel('Source').inputValue()).toBe('storage_logs')
+      const options = await page.getByLabel('Source').locator('option').allTextContents()
+      expect(options).toEqual(['edge_logs', 'storage_logs'])
+      expect(new Set(read)).toEqual(new Set(['storage_logs']))
+    })
+  })
+})
+
 describe('a token without a project', () => {
   test('sees the endpoints that it may request, and only its own requests', async () => {
     const { token } = await makeToken(stage.service(), {

@@ -117,6 +117,7 @@ export function oracleJourneys(running: () => RunningService): void {
       viewer = (await makeToken(running(), { scopes: ['query'], parameters: { owner: 'oracle-spy' } })).token
       const search = (text: string) => ({ text })
       guesses.admin = await guess(running().adminToken.token, 'oracle.search', search)
+      await admin('PATCH', '/api/sources/endpoint_requests', { published: true })
       const tail = await openEvents(`${running().url}/api/sources/endpoint_requests/tail`, tenant)
       guesses.tenant = await guess(tenant, 'oracle.search', search)
       tailed.push(...(await entriesOf(tail, guesses.tenant.length)))

@@ -24,7 +24,7 @@ export function liveJourneys(running: () => RunningService): void {
     let tenant: { id: string; token: string }
 
     beforeAll(async () => {
-      await admin('POST', '/api/sources', { name: 'live_logs', aliases: ['live.logs'] })
+      await admin('POST', '/api/sources', { name: 'live_logs', aliases: ['live.logs'], published: true })
       const counted = 'SELECT project, count() AS n FROM live_logs GROUP BY project ORDER BY project'
       await admin('POST', '/api/endpoints', { published: true, name: 'live.counts', query: counted })
       await admin('POST', '/api/endpoints', {

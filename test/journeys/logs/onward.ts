@@ -30,7 +30,11 @@ export function onward(running: () => RunningService): void {
       metadata: { trace_id: `trace${n % 50}`, big: '12345678901234567890' },
     }))
     beforeAll(async () => {
-      await admin('POST', '/api/sources', { name: 'onward', project: 'metadata.customer.id' })
+      await admin('POST', '/api/sources', {
+        name: 'onward',
+        project: 'metadata.customer.id',
+        published: true,
+      })
       await admin('POST', '/api/sources', { name: 'onward_too' })
       const text = JSON.stringify(entries).replaceAll('"12345678901234567890"', '12345678901234567890')
       expect((await send('onward', text)).body.accepted).toBe(entries.length)

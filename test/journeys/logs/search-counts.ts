@@ -99,6 +99,7 @@ export function countingEntries(running: () => RunningService): void {
 
     test('detects fields without typed columns, with their share and values', async () => {
       await admin('POST', '/api/sources', {
+        published: true,
         name: 'own_shape',
         columns: [{ name: 'region', path: 'region', type: 'text' }],
       })

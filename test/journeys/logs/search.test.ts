@@ -261,7 +261,7 @@ describe('a tenant', () => {
   test('sees its rights and the sources, but no saved searches', async () => {
     const { body } = await ask(service, tenant, 'GET', '/api/whoami')
     expect(body.logs).toBe(true)
-    const source = body.sources.find(({ name }: { name: string }) => name === 'postgrest_logs')
+    const source = body.sources.find(({ name }: { name: string }) => name === 'edge_logs')
     expect(Object.keys(source).sort()).toEqual(['columns', 'description', 'name'])
     const other = await makeToken(service, { scopes: ['query'], project: 'a' })
     const limited = (await ask(service, other.token, 'GET', '/api/whoami')).body

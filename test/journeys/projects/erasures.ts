@@ -34,7 +34,8 @@ export function erasureJourneys(running: () => RunningService): void {
 
   describe('erasures', () => {
     beforeAll(async () => {
-      for (const name of ['erase_logs', 'erase_more']) await admin('POST', '/api/sources', { name })
+      for (const name of ['erase_logs', 'erase_more'])
+        await admin('POST', '/api/sources', { name, published: true })
       await admin('POST', '/api/endpoints', {
         name: 'erase.cached',
         query: 'SELECT id FROM erase_logs WHERE project = @project ORDER BY id',

@@ -35,7 +35,7 @@ export function planJourneys(running: () => RunningService): void {
     }
 
     beforeAll(async () => {
-      await admin('POST', '/api/sources', { name: 'plan_logs' })
+      await admin('POST', '/api/sources', { name: 'plan_logs', published: true })
       const plans = [
         { name: 'PLAN_DAY', retention_days: 1 },
         { name: 'PLAN_WEEK', retention_days: 7 },

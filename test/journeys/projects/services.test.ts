@@ -26,7 +26,7 @@ const openOne = () => openService({ time, environment: { WELLHEAD_ADMIN_TOKEN: '
 beforeAll(async () => {
   services = [await openOne(), await openOne()]
   const [one] = services
-  await admin(one, 'POST', '/api/sources', { name: 'shared_logs' })
+  await admin(one, 'POST', '/api/sources', { name: 'shared_logs', published: true })
   const plans = [
     { name: 'SHARED_10', entries_per_day: 10, requests_per_minute: 1_000_000 },
     { name: 'SHARED_DAY', retention_days: 1 },

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { type Caller, roles } from '../../../access/caller.ts'
 import type { People } from '../../../access/people.ts'
@@ -14,7 +14,13 @@ import {
 } from '../../../endpoints/definition/parameter-declaration.ts'
 import { columnsView } from '../../../endpoints/definition/result-columns.ts'
 import type { Endpoints } from '../../../endpoints/manage/endpoints.ts'
+import { planShape } from '../../../projects/plan.ts'
+import type { ProjectPlans } from '../../../projects/project-plans.ts'
+import { type FilledSources, filledSources } from '../../../sources/filled-sources.ts'
+import type { LogSearch } from '../../../sources/log-search.ts'
 import type { SourceInfo } from '../../../sources/source-info.ts'
+import { goneSignal } from '../../connections.ts'
+import { readerOf } from '../logs/entry-access.ts'
 import { json, routesOf } from '../route.ts'
 
 const callable = z.object({
@@ -30,6 +36,7 @@ const callable = z.object({
   version: z.int(),
 })
 const searched = newSourceShape.pick({ name: true, description: true, columns: true })
+const planView = z.object(planShape.shape)
 const permissions = z.object({
   type: z.enum(['person', 'token']),
   id: z.string(),
@@ -45,13 +52,21 @@ const permissions = z.object({
   query: z.boolean(),
   ingest: z.boolean(),
   project: z.string().nullable(),
+  plan: planView.nullable().describe('The plan of the project. Null: the token has no project.'),
   parameters: z.record(z.string(), z.string()),
   requests_per_minute: z.int().nullable().describe('Null: no limit.'),
   ingest_sources: z.array(z.string()).describe('Sources that the token can send entries to.'),
   endpoints: z.array(callable),
   dashboards: z.boolean().describe('Whether there are dashboards that the token can see.'),
   logs: z.boolean().describe('Whether the token can read whole entries: search, count and follow them.'),
-  sources: z.array(searched).describe('The sources that the token can search.'),
+  sources: z
+    .array(searched)
+    .describe(
+      'The sources that the token can search. Without a role, only those with entries that it sees, newest entry first.',
+    ),
+  empty_sources: z
+    .array(z.string())
+    .describe('Without a role: names of the other sources that the token can search.'),
   bigquery: z.boolean().describe('Whether the service translates BigQuery SQL for this token.'),
 })
 
@@ -61,21 +76,34 @@ interface WhoamiParts {
   tokens: TokenAdmin
   people: People
   sources: SourceInfo
+  search: LogSearch
+  projects: { plans: Pick<ProjectPlans, 'of'> }
   /** Whether the console can translate BigQuery SQL. */
   translatesBigQuery: boolean
 }
 
 export function addWhoamiRoutes(server: FastifyInstance, parts: WhoamiParts): void {
-  const { endpoints, dashboards, tokens, people, sources, translatesBigQuery } = parts
+  const { endpoints, dashboards, tokens, people, sources, search, projects, translatesBigQuery } = parts
+  const readableSources = async (caller: Caller, reply: FastifyReply): Promise<FilledSources> => {
+    const readable = caller.mayReadEntries ? sources.list(caller) : []
+    if (readable.length === 0 || caller.role !== undefined) return { filled: readable, empty: [] }
+    return filledSources(search, readable, readerOf(caller, goneSignal(reply)))
+  }
+  // Whoever has a link to a dashboard is nobody in particular.
+  const planOf = (caller: Caller) => {
+    const isTenant = caller.mayAny('query') || caller.mayAny('search') || caller.mayAny('ingest')
+    return caller.project === undefined || !isTenant ? null : projects.plans.of(caller.project)
+  }
   const route = routesOf(server, { tag: 'Exploring', access: 'any' })
   route('GET /api/whoami', 'getWhoami', 'Show what this token is allowed to do', {
     responses: { 200: json('Permissions of the token, and the endpoints that it can call.', permissions) },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       const caller = request.caller as Caller
       const person = people.find(caller.id)
       const { description, requests_per_minute: requestsPerMinute } = tokens.summary(caller.id)
       // Customers hold sessions; the description is for those who hold the token.
       const [name, shown] = caller.isSession ? ['', ''] : [tokens.nameOf(caller.id) ?? '', description]
+      const { filled, empty } = await readableSources(caller, reply)
       const allowed = endpoints.list().filter(({ definition }) => caller.mayCall(definition))
       return {
         type: person ? 'person' : 'token',
@@ -90,6 +118,7 @@ export function addWhoamiRoutes(server: FastifyInstance, parts: WhoamiParts): vo
         query: caller.mayAny('query'),
         ingest: caller.mayAny('ingest'),
         project: caller.project ?? null,
+        plan: planOf(caller),
         parameters: caller.parameters,
         ingest_sources: sources.sentTo().filter((name) => caller.mayIngest(name)),
         endpoints: allowed.map((endpoint) => callerView(endpoint, caller)),
@@ -97,7 +126,8 @@ export function addWhoamiRoutes(server: FastifyInstance, parts: WhoamiParts): vo
           caller.role !== undefined ||
           dashboards.list().some((dashboard) => maySee(caller, dashboard, endpoints)),
         logs: caller.mayReadEntries,
-        sources: caller.mayReadEntries ? sources.list(caller).map((source) => picked(searched, source)) : [],
+        sources: filled.map((source) => picked(searched, source)),
+        empty_sources: empty.map((source) => source.name),
         bigquery: translatesBigQuery && caller.role !== undefined,
       }
     },

@@ -17,6 +17,6 @@ export function entryReader(request: FastifyRequest, reply: FastifyReply): Entry
 
 /** Who reads entries when the caller does. */
 export function readerOf(caller: Caller, signal: AbortSignal): EntryReader {
-  const { id, project, retentionDays, isAdmin } = caller
-  return { id, project, retentionDays, isAdmin, signal }
+  const { id, project, retentionDays, isAdmin, maySearch, mayReadSource } = caller
+  return { id, project, retentionDays, isAdmin, maySearch, mayReadSource, signal }
 }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import type { Caller } from '../../../access/caller.ts'
 import type { FieldShapes } from '../../../base/validation.ts'
 import { readShape } from '../../../base/validation.ts'
 import { arrayOfLines } from '../../../search/search-cursor.ts'
@@ -168,7 +169,7 @@ export function addSearchRoutes(
     },
     errors: [...errors, 404],
     handler: async (request, reply) => {
-      const names = sources.list(request.caller).map(({ name }) => name)
+      const names = sources.list(request.caller as Caller).map(({ name }) => name)
       const found = await searchSources(search, request.body ?? {}, entryReader(request, reply), names)
       return sendEntries(reply, found)
     },
@@ -200,7 +201,7 @@ export function addSearchRoutes(
       }
       return reply
         .type(`${format === 'csv' ? 'text/csv' : 'application/x-ndjson'}; charset=utf-8`)
-        .header('Content-Disposition', `attachment; filename="${search.source(name).name}.${format}"`)
+        .header('Content-Disposition', `attachment; filename="${search.source(name, reader).name}.${format}"`)
         .header('Wellhead-Export-Limit', limit)
         .send(Readable.from(all()))
     },

@@ -43,7 +43,7 @@ export function addTailRoutes(
       const project = readableProject(caller, wanted)
       const source = sources.get(request.params.name, caller)
       const wantedEntries = query === undefined ? undefined : entryQuery(query, source)
-      const stream = streams.begin(request, reply)
+      const stream = streams.begin(request, reply, sources.watch(source, caller))
       if (stream === undefined) return reply
       const { id, project: own = '' } = stream.owner
       const { retentionDays } = caller
