@@ -1,6 +1,9 @@
+import { isIPv6 } from 'node:net'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type MaskName, maskNames } from '../catalog/source-rules.ts'
+import { isV6 } from './find-addresses.ts'
+import { findCards } from './find-cards.ts'
 import { maskJson } from './mask-json.ts'
 
 /** The JSON text after masking, as characters. */
@@ -37,6 +40,16 @@ test.each([
     '4111111111111112 1700000000000000 41111111111111110000',
   ],
   ['0.4111111111111111 a4111111111111111', '0.4111111111111111 a4111111111111111'],
+  ['4111111111111111f 4111-1111-1111-1111abc', '4111111111111111f 4111-1111-1111-1111abc'],
+  ['card4111111111111111, 4111111111111111USD', 'card[card], [card]USD'],
+  ['%B4111111111111111^DOE/JOHN^2512101', '%B[card]^DOE/JOHN^2512101'],
+  ['B4111111111111111^DOE %25B4111111111111111%5EDOE', 'B[card]^DOE %25B[card]%5EDOE'],
+  [';4111111111111111=25121010000012300000?', ';[card]=25121010000012300000?'],
+  ['4111.1111.1111.1111. 3782.822463.10005', '[card]. [card]'],
+  ['v1.2.4111111111111111, no.4111111111111111.', 'v1.2.[card], no.[card].'],
+  ['4111\u00a01111\u00a01111\u00a01111 4111\u202f1111\u202f1111\u202f1111', '[card] [card]'],
+  ['4111\u20111111\u20111111\u20111111', '[card]'],
+  ['4111111.111111 52.5200066 411.1111 111.1111', '4111111.111111 52.5200066 411.1111 111.1111'],
   [`token ${jwt}, next`, 'token [jwt], next'],
   ['eyJ.eyJ.eyJ eyJhbGciOiJub25lIn0', 'eyJ.eyJ.eyJ eyJhbGciOiJub25lIn0'],
   ['Authorization: Bearer abc.DEF-123~+/== end', 'Authorization: Bearer [bearer] end'],
@@ -147,6 +160,65 @@ test.each(maskNames)('never leaves a secret of the kind %s, and never changes ot
   )
 })
 
+/** The rules of a card, tried on every part of a text. */
+function cardsIn(text: string): string[] {
+  const cards: string[] = []
+  for (let start = 0; start < text.length; start++) {
+    for (let end = start + 13; end <= Math.min(text.length, start + 24); end++) {
+      if (isCardPart(text.slice(start, end)) && isWhole(text, start, end)) cards.push(`${start}-${end}`)
+    }
+  }
+  return cards
+}
+
+function isCardPart(part: string): boolean {
+  const groups = part.split(/[ .\u00a0-]/)
+  const digits = groups.join('')
+  if (!/^[2-6]\d{12,18}$/.test(digits) || withCheckDigit(digits.slice(0, -1)) !== digits) return false
+  if (part.includes('.') && (groups.length < 3 || /[ \u00a0-]/.test(part))) return false
+  return groups.length === 1 || groups.every(({ length }) => length >= 3 && length <= 7)
+}
+
+function isWhole(text: string, start: number, end: number): boolean {
+  const [before, part, after] = [text.slice(0, start), text.slice(start, end), text.slice(end)]
+  if (/\d$/.test(before) || /^\d/.test(after)) return false
+  if (!part.includes('.') && /(?:^|[^a-z\d.])\d+\.$/i.test(before)) return false
+  const words = [/[a-z\d]*[a-z]$/i.exec(before)?.[0], /^[a-z][a-z\d]*/i.exec(after)?.[0]]
+  const isInHexadecimal = words.some(Boolean) && words.every((word) => !word || /^[a-f\d]+$/i.test(word))
+  return !isInHexadecimal || after.startsWith('^') || before.at(-2) === '%'
+}
+
+test('finds exactly the cards that a search of every part of a text finds', () => {
+  const pieces = fc.oneof(
+    fc.constantFrom('4111', '1111', '411', '5', '12', '3782', '822463', '10005', '4111111111111111'),
+    fc.constantFrom(' ', '-', '.', '\u00a0', '  ', ',', '^', '%', 'a', 'B', 'x', 'card'),
+    secrets.card,
+  )
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 14 }), (parts) => {
+      const text = parts.join('')
+      const places: string[] = []
+      findCards(text, (start, end) => places.push(`${start}-${end}`))
+      expect(places.toSorted()).toEqual(cardsIn(text).toSorted())
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+test('reads addresses of version 6 as Node does', () => {
+  const pieces = fc.constantFrom(':', '::', '1', 'ab', '0', 'ffff', '1.2.3.4', '10.0.0.01', '.', '12345')
+  const texts = fc.oneof(
+    fc.array(pieces, { maxLength: 18 }).map((parts) => parts.join('')),
+    fc.ipV6(),
+  )
+  fc.assert(
+    fc.property(texts, (text) => {
+      expect(isV6(`x${text}x`, 1, text.length + 1)).toBe(isIPv6(text) && /\d/.test(text))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
 test('any JSON stays valid, and the same without secrets', () => {
   fc.assert(
     fc.property(fc.json(), (json) => {
@@ -168,6 +240,12 @@ test.each([
   ['cards', '4 '],
   ['bearer', 'bearer '],
   ['backslash', '\\\\'],
+  ['groups of four', '4111 '],
+  ['groups of three', '411 '],
+  ['dotted groups', '4111.'],
+  ['hexadecimal words', 'a4111111111111111'],
+  ['words', 'x4111111111111111'],
+  ['addresses', '::1 '],
 ])('reads a long text of %s in linear time', (_, piece) => {
   // Would take minutes otherwise.
   expect(masked(JSON.stringify(piece.repeat(200_000))).length).toBeGreaterThan(0)

@@ -1,8 +1,12 @@
 import type { MaskName } from '../catalog/source-rules.ts'
-import { maySecretBeIn, type Secret, secretsIn } from './secrets.ts'
+import { isDigit, setOf } from './character-sets.ts'
+import { possibleSecrets, type Secret, secretsIn } from './secrets.ts'
 
-/** Texts, keys with their colon, and numbers of compact JSON. A text without its end cannot occur, but takes no longer. */
-const scalars = /"[^"\\]*(?:\\.[^"\\]*)*"?:?|-?\d[\d.eE+-]*/g
+const [quote, backslash, colon, hyphen] = [0x22, 0x5c, 0x3a, 0x2d]
+const inNumber = setOf(/[\d.eE+-]/)
+
+/** With its quotes, as ::1 has no other characters. */
+const shortestSecret = 5
 
 /**
  * A value of compact JSON without these secrets in its texts and numbers; all other bytes stay. Keys are not masked.
@@ -10,19 +14,39 @@ const scalars = /"[^"\\]*(?:\\.[^"\\]*)*"?:?|-?\d[\d.eE+-]*/g
  */
 export function maskJson(json: string, names: readonly MaskName[]): string | undefined {
   // An escape can stand for any character.
-  if (!maySecretBeIn(json, names) && !json.includes('\\u')) return undefined
-  let found = false
-  const masked = json.replace(scalars, (scalar) => {
-    const isKey = scalar.endsWith(':')
-    const isPlain = !/[\\\x80-\xff]/.test(scalar)
-    if (isKey || (isPlain && !maySecretBeIn(scalar, names))) return scalar
-    const secrets = secretsIn(isPlain ? scalar : textOf(scalar), names)
-    if (secrets.length === 0) return scalar
-    found = true
-    const text = replaced(scalar, isPlain ? secrets : placed(scalar, secrets))
-    return text.startsWith('"') ? text : `"${text}"`
-  })
-  return found ? masked : undefined
+  const wanted = json.includes('\\u') ? names : possibleSecrets(json, names)
+  if (wanted.length === 0) return undefined
+  let [masked, copied] = ['', 0]
+  for (let at = 0; at < json.length; ) {
+    const start = at
+    const code = json.charCodeAt(at++)
+    let isPlain = true
+    if (code === quote) {
+      for (; at < json.length; at++) {
+        const inside = json.charCodeAt(at)
+        if (inside === quote) break
+        if (inside === backslash) at++
+        isPlain &&= inside < 0x80 && inside !== backslash
+      }
+      at++
+      if (json.charCodeAt(at) === colon) continue
+    } else if (code === hyphen || isDigit(code)) while (inNumber[json.charCodeAt(at)] === 1) at++
+    else continue
+    if (at - start < shortestSecret) continue
+    const scalar = json.slice(start, at)
+    const secrets = isPlain ? secretsIn(scalar, wanted) : secretsInEscaped(scalar, wanted)
+    if (secrets.length === 0) continue
+    const text = replaced(scalar, secrets)
+    masked += json.slice(copied, start) + (code === quote ? text : `"${text}"`)
+    copied = at
+  }
+  return copied === 0 ? undefined : masked + json.slice(copied)
+}
+
+/** The places are those of bytes in JSON. */
+function secretsInEscaped(scalar: string, names: readonly MaskName[]): Secret[] {
+  const wanted = scalar.includes('\\u') ? names : possibleSecrets(scalar, names)
+  return wanted.length === 0 ? [] : placed(scalar, secretsIn(textOf(scalar), wanted))
 }
 
 function replaced(text: string, secrets: readonly Secret[]): string {
@@ -34,9 +58,11 @@ function replaced(text: string, secrets: readonly Secret[]): string {
   return result + text.slice(at)
 }
 
+const notAscii = /[\x80-\xff]/
+
 /** With a quote before it, as in JSON. */
 function textOf(json: string): string {
-  return `"${JSON.parse(Buffer.from(json, 'latin1').toString())}`
+  return `"${JSON.parse(notAscii.test(json) ? Buffer.from(json, 'latin1').toString() : json)}`
 }
 
 /** The same secrets by their bytes in JSON instead of the characters of its text. */

@@ -1,5 +1,6 @@
 import { invalidParameter, WellheadError } from '../base/errors.ts'
 import { JsonPaths, pathName } from '../base/json/json-paths.ts'
+import { backslash, openObject } from '../base/json/json-scanner.ts'
 import type { TypedColumn } from '../catalog/source.ts'
 import { maskNames, type Rule } from '../catalog/source-rules.ts'
 import { entryMatch } from '../search/condition-match.ts'
@@ -156,14 +157,23 @@ function newStep(keys: readonly string[] | undefined, edit: Edit): Step {
   return { kind: 'edit', message: keys ? [] : [edit], metadata, hasPaths: keys !== undefined }
 }
 
-const startOfObject = Buffer.from('"{')
+const space = 0x20
+
+/** Whether a message in JSON can be an object, perhaps after white space or with escapes. Decides most messages at once. */
+function mayBeObject(message: Buffer): boolean {
+  const first = message[1] as number
+  return first === openObject || first === space || first === backslash || first >= 0x80
+}
 
 /** A message that is a JSON object, such as a structured body of OpenTelemetry, has what paths name as well. */
 function editedText(message: Buffer, edits: PathEdits, onEdit: (rule: number) => void): Buffer {
-  if (!edits.hasKeys || message.compare(startOfObject, 0, 2, 0, 2) !== 0) return message
+  if (!edits.hasKeys || !mayBeObject(message)) return message
   let json: string
   try {
-    json = JSON.stringify(JSON.parse(JSON.parse(message.toString())))
+    // Also removes white space that JSON does not allow, such as a byte order mark.
+    const text = (JSON.parse(message.toString()) as string).trim()
+    if (!text.startsWith('{')) return message
+    json = JSON.stringify(JSON.parse(text))
   } catch {
     return message
   }

@@ -175,10 +175,12 @@ export function describeRules(service: () => RunningService): void {
         source,
         { event_message: object },
         { event_message: JSON.stringify(object) },
+        { event_message: ` \n${JSON.stringify(object)}\t` },
+        { event_message: `\ufeff\u00a0${JSON.stringify(object)}` },
         { event_message: broken },
       )
       const left = '{"a":1,"token":"[redacted]","user":"[email]","lines":[{"text":"[email]"}]}'
-      expect(await messagesOf(source)).toEqual([broken, '{"a":"1","token":"[redacted]"}', left, left].sort())
+      expect(await messagesOf(source)).toEqual([broken, '{"a":"1","token":"[redacted]"}', ...Array(4).fill(left)].sort())
     })
 
     test('leave nothing in quarantine that they take out, however the entry is wrong', async () => {
