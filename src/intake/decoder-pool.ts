@@ -10,6 +10,8 @@ interface DecoderPoolOptions {
   maxWorkers: number
   /** Maximum number of bodies that wait for a worker; further requests get 429. */
   maxWaiting: number
+  /** Of one sender, so that others find room. */
+  maxWaitingPerSender: number
   /** A worker that needs more memory fails its own request only. */
   maxHeapMiB: number
 }
@@ -24,11 +26,15 @@ interface Task {
   reject: (error: unknown) => void
 }
 
-/** Decodes bodies; large ones on worker threads, so that other requests do not wait for them. */
+/**
+ * Decodes bodies; large ones on worker threads, so that other requests do not wait for them. Bodies wait in one line per
+ * sender, and the lines take turns.
+ */
 export class DecoderPool {
   readonly #options: DecoderPoolOptions
   readonly #workers = new Map<Worker, Task | undefined>()
-  readonly #waiting: Task[] = []
+  readonly #lines = new Map<string, Task[]>()
+  #waiting = 0
   #stopped = false
 
   constructor(options: DecoderPoolOptions) {
@@ -36,33 +42,49 @@ export class DecoderPool {
   }
 
   /** The body must be the whole of its memory, which moves to a worker. */
-  async decode(body: Buffer, job: DecodeJob): Promise<EntryBatch[]> {
+  async decode(body: Buffer, job: DecodeJob, sender: string): Promise<EntryBatch[]> {
     if (body.length <= maxInlineBytes) return decodeBody(body, job)
-    if (this.#stopped || this.#waiting.length >= this.#options.maxWaiting) {
+    const { maxWaiting, maxWaitingPerSender } = this.#options
+    const line = this.#lines.get(sender) ?? []
+    if (this.#stopped || this.#waiting >= maxWaiting || line.length >= maxWaitingPerSender) {
       throw rateLimited('Too many request bodies are being read. Send this request again later.', 1)
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ body, job, resolve, reject })
+      line.push({ body, job, resolve, reject })
+      this.#lines.set(sender, line)
+      this.#waiting++
       this.#assign()
     })
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
-    for (const { reject } of this.#waiting.splice(0)) reject(engineUnavailable('The service is stopping.'))
+    for (const { reject } of [...this.#lines.values()].flat())
+      reject(engineUnavailable('The service is stopping.'))
+    this.#lines.clear()
+    this.#waiting = 0
     await Promise.all([...this.#workers.keys()].map((worker) => worker.terminate()))
   }
 
   #assign(): void {
-    while (this.#waiting.length > 0 && !this.#stopped) {
+    while (this.#waiting > 0 && !this.#stopped) {
       const worker = this.#idleWorker() ?? this.#newWorker()
       if (worker === undefined) return
-      const task = this.#waiting.shift() as Task
+      const task = this.#next()
       this.#workers.set(worker, task)
       const body = task.body.buffer as ArrayBuffer
       worker.ref()
       worker.postMessage({ body, job: task.job } satisfies WorkerTask, [body])
     }
+  }
+
+  /** The first body of the line whose turn it is. The line goes to the end. */
+  #next(): Task {
+    const [sender, line] = this.#lines.entries().next().value as [string, Task[]]
+    this.#lines.delete(sender)
+    if (line.length > 1) this.#lines.set(sender, line)
+    this.#waiting--
+    return line.shift() as Task
   }
 
   #idleWorker(): Worker | undefined {

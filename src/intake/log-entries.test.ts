@@ -127,7 +127,7 @@ describe('the entries of a body', () => {
 })
 
 describe('the decoder pool', () => {
-  const pool = new DecoderPool({ maxWorkers: 1, maxWaiting: 2, maxHeapMiB: 64 })
+  const pool = new DecoderPool({ maxWorkers: 1, maxWaiting: 3, maxWaitingPerSender: 2, maxHeapMiB: 64 })
   afterAll(() => pool.stop())
 
   const bodyOf = (text: string): Promise<Buffer> => {
@@ -144,7 +144,7 @@ describe('the decoder pool', () => {
   test('decodes a large body on a worker thread as it would inline', async () => {
     const text = entries(300)
     expect(text.length).toBeGreaterThan(maxInlineBytes)
-    const [read] = (await pool.decode(await bodyOf(text), job)) as [EntryBatch]
+    const [read] = (await pool.decode(await bodyOf(text), job, 'a')) as [EntryBatch]
     const [expected] = decodeBody(Buffer.from(text), job) as [EntryBatch]
     const withoutIds = (read: EntryBatch) => ({
       ...read,
@@ -155,19 +155,33 @@ describe('the decoder pool', () => {
   })
 
   test('reports the errors of a worker thread', async () => {
-    const tooLarge = pool.decode(await bodyOf(`[${'{},'.repeat(60_000)}{}]`), job)
+    const tooLarge = pool.decode(await bodyOf(`[${'{},'.repeat(60_000)}{}]`), job, 'a')
     await expect(tooLarge).rejects.toMatchObject({ code: 'too_large' })
-    const invalid = pool.decode(await bodyOf(`[${'{},'.repeat(10_000)}`), job)
+    const invalid = pool.decode(await bodyOf(`[${'{},'.repeat(10_000)}`), job, 'a')
     await expect(invalid).rejects.toMatchObject({ code: 'invalid_body' })
   })
 
   test('limits the number of waiting bodies', async () => {
     const bodies = await Promise.all(Array.from({ length: 5 }, () => bodyOf(entries(3_000))))
-    const reads = bodies.map((body) => pool.decode(body, job))
+    const reads = bodies.map((body) => pool.decode(body, job, 'a'))
     const outcomes = await Promise.allSettled(reads)
     const statuses = outcomes.map(({ status }) => status)
     expect(statuses).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'])
     await expect(reads[4]).rejects.toMatchObject({ code: 'rate_limited', retryAfterSeconds: 1 })
+  })
+
+  test('gives senders turns, and leaves room for others', async () => {
+    const senders = ['busy', 'busy', 'busy', 'busy', 'calm']
+    const bodies = await Promise.all(senders.map(() => bodyOf(entries(3_000))))
+    const order: string[] = []
+    const reads = senders.map((sender, index) =>
+      pool.decode(bodies[index] as Buffer, job, sender).then(
+        () => order.push(sender),
+        () => order.push(`${sender} refused`),
+      ),
+    )
+    await Promise.all(reads)
+    expect(order).toEqual(['busy refused', 'busy', 'busy', 'calm', 'busy'])
   })
 
   test('fails only the request whose worker runs out of memory', async () => {
@@ -176,8 +190,8 @@ describe('the decoder pool', () => {
     const shared = { nowMs, owner: undefined, defaultSource: 's', sources: new Map() }
     const otlp = { kind: 'otlp', encoding: 'json', ...shared } as const
     const [failed, read] = await Promise.allSettled([
-      pool.decode(await bodyOf(hungry), otlp),
-      pool.decode(await bodyOf(entries(3_000)), job),
+      pool.decode(await bodyOf(hungry), otlp, 'a'),
+      pool.decode(await bodyOf(entries(3_000)), job, 'b'),
     ])
     expect(failed).toMatchObject({ status: 'rejected', reason: { code: 'internal' } })
     expect(read.status).toBe('fulfilled')

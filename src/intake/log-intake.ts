@@ -58,7 +58,7 @@ export const oneSource =
 /** Requests for several sources that failed are remembered, so that a retry stores nothing twice. */
 const maxFailed = 1_000
 
-const decoderLimits = { maxWaiting: 1_000, maxHeapMiB: 1_024 }
+const decoderLimits = { maxWaiting: 1_000, maxWaitingPerSender: 500, maxHeapMiB: 1_024 }
 
 /** Accepts entries and responds once each of them is on disk, in its source or in quarantine. */
 export class LogIntake {
@@ -180,7 +180,7 @@ export class LogIntake {
         const owner = upload.sender.project?.toWellFormed()
         const job = jobOf({ nowMs: this.#options.clock.now(), owner })
         this.#options.disk.check()
-        const batches = await this.#decoders.decode(body, job)
+        const batches = await this.#decoders.decode(body, job, turnOf(upload.sender))
         // Every source is checked before anything is stored.
         if (job.kind === 'events') this.#checkNamed(batches, upload.sender)
         else for (const name of batches.flatMap(({ names }) => names)) checkMaySend(upload.sender, name)
@@ -272,6 +272,11 @@ const dayMs = 86_400_000
 
 function untilMidnight(nowMs: number): number {
   return Math.ceil((dayMs - (nowMs % dayMs)) / 1000)
+}
+
+/** Tokens of a project share its turns. */
+function turnOf({ id, project }: Sender): string {
+  return project === undefined ? `token ${id}` : `project ${project}`
 }
 
 /** Also checked for unknown sources, so that the response does not reveal which exist. */
