@@ -6,33 +6,45 @@ export class CsvProblem extends Error {}
 
 const [quote, newline, carriageReturn] = [0x22, 0x0a, 0x0d]
 
+/** Limits of a record. Reading stops at the first that is exceeded. */
+export interface CsvLimits {
+  maxFields: number
+  maxFieldLength: number
+}
+
+const noLimits: CsvLimits = { maxFields: Number.POSITIVE_INFINITY, maxFieldLength: Number.POSITIVE_INFINITY }
+
 /** Reads CSV record by record, in time linear in the length. A byte order mark is skipped. */
 export function* csvRecords(
   text: string,
   separator = ',',
   blankLines: 'skipped' | 'read' = 'skipped',
+  limits = noLimits,
 ): Generator<CsvField[]> {
   const between = separator.charCodeAt(0)
   let at = text.startsWith('\ufeff') ? 1 : 0
   for (let row = 1; at < text.length; row++) {
+    // Without a record for each, because there may be millions.
+    if (blankLines === 'skipped') {
+      for (; endsLine(text, at); row++) at += text.charCodeAt(at) === carriageReturn ? 2 : 1
+      if (at >= text.length) return
+    }
     const fields: CsvField[] = []
     for (;;) {
+      if (fields.length === limits.maxFields) {
+        throw new CsvProblem(`Row ${row} has more than ${limits.maxFields} fields.`)
+      }
+      const start = at
       if (text.charCodeAt(at) === quote) {
-        let value = ''
-        for (let start = at + 1; ; ) {
-          const end = text.indexOf('"', start)
-          if (end < 0) throw new CsvProblem(`Row ${row} has a quote that is not closed.`)
-          value += text.slice(start, end)
-          at = end + 1
-          if (text.charCodeAt(at) !== quote) break
-          value += '"'
-          start = at + 1
-        }
-        fields.push(value)
+        at = closingQuote(text, start, limits.maxFieldLength) + 1
+        if (at === 0) throw new CsvProblem(`Row ${row} has a quote that is not closed.`)
+        fields.push(text.slice(start + 1, at - 1).replaceAll('""', '"'))
       } else {
-        const start = at
         while (at < text.length && text.charCodeAt(at) !== between && !endsLine(text, at)) at++
         fields.push(at === start ? null : text.slice(start, at))
+      }
+      if (at - start > limits.maxFieldLength) {
+        throw new CsvProblem(`Row ${row} has a value of more than ${limits.maxFieldLength} characters.`)
       }
       if (at >= text.length || endsLine(text, at)) break
       if (text.charCodeAt(at) !== between) throw new CsvProblem(`Row ${row} has text after a closing quote.`)
@@ -43,9 +55,17 @@ export function* csvRecords(
   }
 }
 
+/** Where a quoted field ends, whose quotes are doubled; or somewhere beyond its limit. -1 if it does not end. */
+function closingQuote(text: string, start: number, maxLength: number): number {
+  for (let at = start + 1; ; at += 2) {
+    at = text.indexOf('"', at)
+    if (at < 0 || text.charCodeAt(at + 1) !== quote || at - start > maxLength) return at
+  }
+}
+
 /** The names in the first record, and the other records, which must have as many fields. */
-export function csvTable(text: string, separator?: string) {
-  const [header] = csvRecords(text, separator)
+export function csvTable(text: string, separator?: string, limits?: CsvLimits) {
+  const [header] = csvRecords(text, separator, 'skipped', limits)
   if (!header) throw new CsvProblem('The body is empty. Send a header with the names of the columns.')
   return {
     names: header.map((name) => name ?? ''),
@@ -53,7 +73,7 @@ export function csvTable(text: string, separator?: string) {
       // The null of a table with one column is a blank line.
       const blankLines = header.length === 1 ? 'read' : 'skipped'
       let row = 0
-      for (const record of csvRecords(text, separator, blankLines)) {
+      for (const record of csvRecords(text, separator, blankLines, limits)) {
         if (row === 0 && isBlank(record)) continue
         if (row++ === 0) continue
         if (record.length !== header.length) {

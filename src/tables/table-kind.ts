@@ -4,7 +4,7 @@ import { type FieldShapes, readShape } from '../base/validation.ts'
 import { type DefinitionChange, type DefinitionView, kindForm, type Opened } from '../definitions/kind.ts'
 import { yamlFile } from '../definitions/yaml-file.ts'
 import type { TableColumn } from '../shared/column-types.ts'
-import { columnShape, showsAll, type TableFields, tableShape, tenantSource } from './table.ts'
+import { caseProblem, columnShape, showsAll, type TableFields, tableShape, tenantSource } from './table.ts'
 import { readCsvFile } from './table-rows.ts'
 import type { SavedTable, Tables } from './tables.ts'
 
@@ -85,6 +85,13 @@ export const tables = {
     async prepare(fields, { current }) {
       const definition = readShape(tableShape, fields)
       const { name } = definition
+      const names = definition.columns.map((column) => column.name)
+      for (const [at, each] of names.entries()) {
+        const problem = current?.definition.columns.some((column) => column.name === each)
+          ? undefined
+          : caseProblem(names.slice(0, at), each)
+        if (problem) throw invalidParameter(`columns.${at}.name`, problem)
+      }
       if (current && current.name !== name)
         throw invalidParameter('name', 'The name of a table cannot be changed.')
       return { stored: { definition } }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { invalidBody, unsupportedMediaType } from '../base/errors.ts'
-import { closeArray, comma, JsonScanner, openArray } from '../base/json/json-scanner.ts'
+import { closeArray, comma, JsonScanner, openArray, openObject } from '../base/json/json-scanner.ts'
 import {
   type ColumnType,
   columnName,
@@ -14,7 +14,7 @@ import {
 } from '../shared/column-types.ts'
 import { CsvProblem, csvTable } from '../shared/csv.ts'
 import { formatMicros } from '../shared/timestamps.ts'
-import { maxColumns, maxRows } from './table.ts'
+import { caseProblem, maxColumns, maxRows, maxValueLength } from './table.ts'
 
 /** Rows as they were sent: the names of their columns, and the values in that order. Reading starts again each time. */
 export interface SentRows {
@@ -24,8 +24,14 @@ export interface SentRows {
   isTyped: boolean
 }
 
+/** A header with too many columns is refused by its number, unless it has far too many. */
+const csvLimits = { maxFields: 100 * maxColumns, maxFieldLength: maxValueLength }
+
+/** Some more than columns, as a key may be repeated. */
+const maxMembers = 100 * maxColumns
+
 const forms: Record<string, (body: Buffer) => SentRows> = {
-  'text/csv': (body) => ({ ...csvTable(body.toString()), isTyped: false }),
+  'text/csv': (body) => ({ ...csvTable(body.toString(), ',', csvLimits), isTyped: false }),
   'application/x-ndjson': (body) => readObjects(() => linesOf(body)),
   'application/json': (body) => readObjects(() => elementsOf(body)),
 }
@@ -42,6 +48,8 @@ export function readRows(body: Buffer, contentType: string): SentRows {
   }
 }
 
+const tooManyRows = () => invalidBody(`A table has at most ${maxRows} rows.`)
+
 function checked(sent: SentRows): SentRows {
   const { names } = sent
   if (names.length > maxColumns) {
@@ -49,6 +57,8 @@ function checked(sent: SentRows): SentRows {
   }
   for (const [at, name] of names.entries()) {
     if (names.indexOf(name) < at) throw invalidBody(`The column ${name} is there twice. Remove one of them.`)
+    const problem = caseProblem(names.slice(0, at), name)
+    if (problem) throw invalidBody(problem)
     if (!columnName.test(name)) {
       const be = 'must be letters, digits and _, starting with a letter, at most 64 characters'
       throw invalidBody(`The column name ${JSON.stringify(name.slice(0, 80))} ${be}.`)
@@ -60,7 +70,7 @@ function checked(sent: SentRows): SentRows {
       let count = 0
       try {
         for (const row of sent.rows()) {
-          if (++count > maxRows) throw invalidBody(`A table has at most ${maxRows} rows.`)
+          if (++count > maxRows) throw tooManyRows()
           yield row
         }
       } catch (error) {
@@ -74,7 +84,9 @@ const refusalOf = (error: unknown) => (error instanceof CsvProblem ? invalidBody
 
 function readObjects(objects: () => Iterable<Record<string, unknown>>): SentRows {
   const names = new Set<string>()
+  let count = 0
   for (const object of objects()) {
+    if (++count > maxRows) throw tooManyRows()
     for (const name of Object.keys(object)) names.add(name)
     if (names.size > maxColumns) break
   }
@@ -89,8 +101,7 @@ function readObjects(objects: () => Iterable<Record<string, unknown>>): SentRows
           const value = Object.hasOwn(object, name) ? object[name] : null
           if (Number.isInteger(value) && !Number.isSafeInteger(value))
             throw invalidBody(`Row ${row}: ${name} is too large for a JSON number. Send it as text.`)
-          if (value === null || typeof value !== 'object') return value as Value
-          throw invalidBody(`Row ${row}: ${name} must be text, a number, true, false or null.`)
+          return value as Value
         })
       }
     },
@@ -98,27 +109,29 @@ function readObjects(objects: () => Iterable<Record<string, unknown>>): SentRows
 }
 
 function* linesOf(body: Buffer): Generator<Record<string, unknown>> {
-  let row = 0
-  for (let start = 0; start < body.length; ) {
-    const found = body.indexOf(0x0a, start)
-    const end = found < 0 ? body.length : found
-    const line = body.toString('utf8', start, end).replace(/^\ufeff/, '')
-    start = end + 1
-    if (line.trim() !== '') yield objectOf(line, ++row)
+  const scanner = new JsonScanner(body, startOf(body))
+  for (let row = 1; ; row++) {
+    // Also skips empty lines, of which there may be millions.
+    scanner.space()
+    if (scanner.at >= body.length) return
+    const found = body.indexOf(0x0a, scanner.at)
+    scanner.end = found < 0 ? body.length : found
+    yield objectAt(scanner, row)
+    scanner.space()
+    if (scanner.at < scanner.end) throw notAnObject(row)
+    scanner.end = body.length
   }
 }
 
-/** Parses one element after the other, so that no value of the whole body is needed. */
+/** Reads one element after the other, so that no value of the whole body is needed. */
 function* elementsOf(body: Buffer): Generator<Record<string, unknown>> {
-  const scanner = new JsonScanner(body, body.subarray(0, 3).equals(Buffer.from('\ufeff')) ? 3 : 0)
+  const scanner = new JsonScanner(body, startOf(body))
   const refuse = () => invalidBody('The body is not a JSON array of objects.')
   if (!scanner.accept(openArray)) throw refuse()
   if (!scanner.accept(closeArray)) {
     for (let row = 1; ; row++) {
       scanner.space()
-      const start = scanner.at
-      if (!scanner.value()) throw refuse()
-      yield objectOf(body.toString('utf8', start, scanner.at), row)
+      yield objectAt(scanner, row)
       if (scanner.accept(closeArray)) break
       if (!scanner.accept(comma)) throw refuse()
     }
@@ -127,16 +140,32 @@ function* elementsOf(body: Buffer): Generator<Record<string, unknown>> {
   if (scanner.at < body.length) throw refuse()
 }
 
-function objectOf(json: string, row: number): Record<string, unknown> {
-  const refuse = () => invalidBody(`Row ${row} is not a JSON object, such as {"id": "a", "plan": "pro"}.`)
-  let value: unknown
-  try {
-    value = JSON.parse(json)
-  } catch {
-    throw refuse()
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse()
-  return value as Record<string, unknown>
+/** After a byte order mark. */
+const startOf = (body: Buffer) => (body.subarray(0, 3).equals(Buffer.from('\ufeff')) ? 3 : 0)
+
+const notAnObject = (row: number) =>
+  invalidBody(`Row ${row} is not a JSON object, such as {"id": "a", "plan": "pro"}.`)
+
+/** Parses an object once its members are known to be few and short. */
+function objectAt(scanner: JsonScanner, row: number): Record<string, unknown> {
+  if (scanner.peek() !== openObject) throw notAnObject(row)
+  const start = scanner.at
+  let members = 0
+  const isObject = scanner.object(() => {
+    if (++members > maxMembers) throw invalidBody(`Row ${row} has more than ${maxMembers} members.`)
+    const next = scanner.peek()
+    if (next === openObject || next === openArray) {
+      const name = JSON.parse(scanner.bytes.toString('utf8', scanner.keyStart, scanner.keyEnd)) as string
+      throw invalidBody(`Row ${row}: ${name.slice(0, 80)} must be text, a number, true, false or null.`)
+    }
+    const valueStart = scanner.at
+    if (!scanner.value()) return false
+    // Escapes and UTF-8 take up to six bytes for a character.
+    if (scanner.at - valueStart <= 6 * maxValueLength) return true
+    throw invalidBody(`Row ${row} has a value of more than ${maxValueLength} characters.`)
+  })
+  if (!isObject) throw notAnObject(row)
+  return JSON.parse(scanner.bytes.toString('utf8', start, scanner.at)) as Record<string, unknown>
 }
 
 const expected: Record<ColumnType, string> = {

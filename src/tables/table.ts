@@ -6,10 +6,20 @@ import { columnName, columnTypes } from '../shared/column-types.ts'
 export const maxRows = 1_000_000
 export const maxTableBytes = 64 * 2 ** 20
 export const maxColumns = 200
+/** Of one value, in characters; about the size of the largest entry. */
+export const maxValueLength = 2 ** 20
 
 /** The column with the tenant of a row, and what follows from its removal. */
 export const tenantSource = 'project'
 export const showsAll = 'tenants would see all rows through saved endpoints'
+
+/** Why a column may not have a name beside these. Stored tables keep their columns, so their shape does not refuse it. */
+export function caseProblem(names: readonly string[], name: string): string | undefined {
+  const lower = name.toLowerCase()
+  const other = [tenantSource, ...names].find((each) => each !== name && each.toLowerCase() === lower)
+  if (other === undefined) return undefined
+  return `The column names ${other} and ${name} differ only in case. ${other === tenantSource ? `Write ${tenantSource}.` : 'Rename one of them.'}`
+}
 
 /** Names that queries already have a meaning for. */
 const reserved = new Set(['system', 'information_schema', 'default', 'numbers', 'zeros', 'values'])

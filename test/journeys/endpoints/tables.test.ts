@@ -156,6 +156,10 @@ describe('rows of a table', () => {
       '10000 columns',
     ],
     ['a row with too many fields', 'id\na,b\n', 400, 'Row 2 has 2 fields'],
+    ['a header of commas', ','.repeat(100_000), 400, 'Row 1 has more than 20000 fields'],
+    ['a long value', `id\n${'""'.repeat(600_000)}`, 400, 'more than 1048576 characters'],
+    ['a column that is no project', 'id,Project\n1,a\n', 400, 'project and Project differ only in case'],
+    ['names that differ only in case', 'Id,id\n1,a\n', 400, 'Id and id differ only in case'],
     ['a quote that is not closed', 'id\n"a\n', 400, 'quote that is not closed'],
     ['text after a quote', 'id\n"a"b\n', 400, 'text after a closing quote'],
     ['a body that is too large', `id\n${'x'.repeat(64 * 2 ** 20)}`, 413, '64 MiB'],
@@ -166,6 +170,24 @@ describe('rows of a table', () => {
     const refused = await put('t_refused', rows)
     expect([refused.status, refused.body.error?.message]).toEqual([status, expect.stringContaining(message)])
     expect(await csv('t_refused')).toBe('id\n"old"\n')
+  })
+
+  test.each([
+    ['an object with many members', `{"a":1${',"a":1'.repeat(20_000)}}`, 'Row 1 has more than 20000 members'],
+    ['a deep value', `{"a":${'['.repeat(100_000)}`, 'Row 1: a must be text'],
+    ['lines that are blank', '\n'.repeat(1_000_000), 'The rows have no columns'],
+    ['too many lines', '{}\n'.repeat(1_000_001), 'at most 1000000 rows'],
+    ['text after an object', '{"id":1} x\n', 'Row 1 is not a JSON object'],
+  ])('as lines with %s are refused', async (_what, rows, message) => {
+    await create('t_lines')
+    const refused = await put('t_lines', rows, 'application/x-ndjson')
+    expect([refused.status, refused.body.error?.message]).toEqual([400, expect.stringContaining(message)])
+  })
+
+  test('have columns that differ by more than case, also if they are declared', async () => {
+    const columns = ['Project', 'project'].map((name) => ({ name, type: 'text' }))
+    const { status, body } = await create('t_case', { columns })
+    expect([status, body.error.message]).toEqual([400, expect.stringContaining('differ only in case')])
   })
 
   test('are named by the error of a join that takes too long', async () => {
