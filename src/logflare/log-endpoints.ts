@@ -87,6 +87,8 @@ export class LogEndpoints {
       project,
       retentionDays: this.#options.calls.retentionOf(project),
       caller,
+      // Everybody who uses Studio.
+      isSharedToken: true,
       signal,
     })
     try {
