@@ -4,6 +4,7 @@ import type { Engine, Limits } from '../../engine/engine.ts'
 import { tableNames } from '../../engine/stored-tables.ts'
 import {
   callerTokens,
+  checkPatterns,
   checkTokens,
   checkTree,
   isPlainName,
@@ -72,6 +73,7 @@ async function compile(
     }
   }
   checkTree(nodes, checkTable, checkSandboxFunction, own)
+  checkPatterns(nodes)
   const checking = { engine, limits, tables: new Set(await tableNames(engine, limits())) }
   const unusable = subqueries.find((name) => !isPlainName(name))
   if (unusable !== undefined) {
