@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { invalidParameter } from '../base/errors.ts'
 import type { SavedAlert, StateName } from './alert.ts'
 import { type AlertState, enter, evaluate, newProgress, type Progress } from './alert-state.ts'
-import { decide, type ResultRows, type Row } from './condition.ts'
+import { type Decision, decide, type ResultRows, type Row } from './condition.ts'
 
 const maxGroups = 1_000
 /** Of each value of a key that is shown. */
@@ -24,51 +24,76 @@ export function evaluateGroups(
   nowMs: number,
 ) {
   const { condition, definition, keepMissingMs } = alert
-  const { found, leftOut } = split(result.rows, definition.by)
-  const missing = new Map(known.map((group) => [group.id, group]))
+  const knownGroups = new Map(known.map((group) => [group.id, group]))
+  const present = [...split(result.rows, definition.by)].map(([text, indices]): Candidate => {
+    const id = hash('sha256', `${alert.id} ${text}`, 'base64url').slice(0, 22)
+    const group = knownGroups.get(id)
+    knownGroups.delete(id)
+    const decision = decide(condition, result, indices)
+    return { id, group, firstRow: indices[0] as number, decision, rank: rankOf(group, decision) }
+  })
+  for (const group of knownGroups.values()) group.missingMs ??= nowMs
+  const isExpired = ({ missingMs }: GroupState) => nowMs - (missingMs ?? nowMs) >= keepMissingMs
+  const missing = [...knownGroups.values()]
+    // Receivers that know of it are notified before it is forgotten.
+    .filter((group) => !isExpired(group) || group.told !== 'ok')
+    .map((group): Candidate => ({ id: group.id, group, rank: rankOf(group) }))
+  const kept = present.concat(missing).toSorted((one, other) => other.rank - one.rank)
+  const evaluatedIds = new Set(kept.slice(0, maxGroups).map(({ id }) => id))
   const groups: GroupState[] = []
   const changed: GroupState[] = []
   const add = (group: GroupState, before: StateName) => {
     groups.push(group)
     if (group.state !== before) changed.push(group)
   }
-  for (const [text, indices] of found) {
-    const decision = decide(condition, result, indices)
-    const id = hash('sha256', `${alert.id} ${text}`, 'base64url').slice(0, 22)
-    const key = keyOf(result.rows[indices[0] as number] as Row, definition.by)
-    const group = missing.get(id) ?? { id, key, ...newProgress(nowMs), missingMs: null }
-    missing.delete(id)
+  for (const { id, group: former, firstRow = 0, decision } of present) {
+    if (!decision || !evaluatedIds.has(id)) continue
+    const key = keyOf(result.rows[firstRow] as Row, definition.by)
+    const group = former ?? { id, key, ...newProgress(nowMs), missingMs: null }
     const before = group.state
     evaluate(group, definition, decision, nowMs)
     group.missingMs = null
     add(group, before)
   }
-  const room = maxGroups - groups.length
-  for (const [index, group] of [...missing.values()]
-    .sort((one, other) => rank(other) - rank(one))
-    .entries()) {
+  for (const { id, group } of missing) {
+    if (!group || !evaluatedIds.has(id)) continue
     const before = group.state
-    group.missingMs ??= nowMs
-    const isKept = index < room && nowMs - group.missingMs < keepMissingMs
-    if (!isKept) resolve(group, nowMs)
-    // Receivers that know of it are notified first.
-    if (isKept || group.told !== 'ok') add(group, before)
+    if (isExpired(group)) resolve(group, nowMs)
+    add(group, before)
   }
-  return { groups, changed, groupsLeftOut: leftOut }
+  const groupsLeftOut = present.filter(({ id }) => !evaluatedIds.has(id)).length
+  return { groups, changed, groupsLeftOut }
 }
 
-/** The indices of the rows of each group, and the number of groups beyond the limit. */
-function split(rows: readonly Row[], by: readonly string[]) {
-  const found = new Map<string, number[]>()
-  const leftOut = new Set<string>()
+/** A group of the result, or one that has a state and no rows. */
+interface Candidate {
+  id: string
+  group: GroupState | undefined
+  firstRow?: number
+  decision?: Decision
+  rank: number
+}
+
+/**
+ * The order in which groups get one of the places. A group that fires, or that receivers know of, keeps its place even without
+ * rows, so that new keys in each result do not displace it.
+ */
+function rankOf(group: GroupState | undefined, decision?: Decision): number {
+  if (group && (group.state === 'firing' || group.told !== 'ok')) return 4
+  if (decision?.met) return group?.state === 'pending' ? 3 : 2
+  return group && decision ? 1 : 0
+}
+
+/** The indices of the rows of each group. */
+function split(rows: readonly Row[], by: readonly string[]): Map<string, number[]> {
+  const indicesByKey = new Map<string, number[]>()
   for (const [index, row] of rows.entries()) {
     const text = JSON.stringify(by.map((column) => valueIn(row, column)))
-    const indices = found.get(text)
+    const indices = indicesByKey.get(text)
     if (indices) indices.push(index)
-    else if (found.size < maxGroups) found.set(text, [index])
-    else leftOut.add(text)
+    else indicesByKey.set(text, [index])
   }
-  return { found, leftOut: leftOut.size }
+  return indicesByKey
 }
 
 function valueIn(row: Row, column: string): unknown {
@@ -94,8 +119,12 @@ export function resolve(group: GroupState, nowMs: number): void {
   group.heldMs = null
 }
 
-function rank({ state, told }: GroupState): number {
-  return (state === 'firing' ? 4 : 0) + (told === 'ok' ? 0 : 2) + (state === 'pending' ? 1 : 0)
+const maxGroupEvents = 100
+
+/** The changes of one evaluation that are recorded one by one, those of groups that fire or did so first. */
+export function recordedChanges(changed: readonly GroupState[]): GroupState[] {
+  const weight = ({ state, previous }: GroupState) => Number(state === 'firing' || previous === 'firing')
+  return changed.toSorted((one, other) => weight(other) - weight(one)).slice(0, maxGroupEvents)
 }
 
 /** The state of an alert by group is the most severe of its groups. Its value is the number of groups that fire. */

@@ -36,7 +36,7 @@ const viewShape: FieldShapes<Omit<ReturnType<typeof view>, 'notify'>> = {
   groups_left_out: z
     .int()
     .exactOptional()
-    .describe('Of an alert with `by`: groups beyond the first 1,000, which are not evaluated.'),
+    .describe('Of an alert with `by`: groups of the last result beyond 1,000, which are not evaluated.'),
   error: z
     .string()
     .nullable()

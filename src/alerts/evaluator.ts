@@ -4,7 +4,14 @@ import { overloaded, WellheadError } from '../base/errors.ts'
 import { mayRead } from '../definitions/audit-rule.ts'
 import { EngineTime } from '../endpoints/call/call.ts'
 import { type AlertFields, isEnabledBy, type SavedAlert, type StateName } from './alert.ts'
-import { evaluateGroups, evaluateWhole, type GroupState, keyText, resolve } from './alert-groups.ts'
+import {
+  evaluateGroups,
+  evaluateWhole,
+  type GroupState,
+  keyText,
+  recordedChanges,
+  resolve,
+} from './alert-groups.ts'
 import type { AlertParts } from './alert-parts.ts'
 import { outcomeBy, outcomeOf, readResult } from './alert-results.ts'
 import {
@@ -288,9 +295,15 @@ export class Evaluator {
       this.#store.record(saved, `${alert} has too many groups`, fields)
     }
     if (!this.#isReadable(definition)) return
-    for (const { id: group_id, key, state: now, previous: previous_state, value } of changed) {
+    const recorded = recordedChanges(changed)
+    for (const { id: group_id, key, state: now, previous: previous_state, value } of recorded) {
       const fields = { kind: 'state', alert, state: now, previous_state, value, group_id, key }
       this.#store.record(saved, `${alert} is ${now} for ${keyText(key)}`, fields)
+    }
+    const changes_left_out = changed.length - recorded.length
+    if (changes_left_out > 0) {
+      const message = `${alert} changed for ${changed.length} groups; ${changes_left_out} of the changes have no entry`
+      this.#store.record(saved, message, { kind: 'groups', alert, changes_left_out })
     }
   }
 

@@ -113,6 +113,7 @@ export async function createParts(options: ServiceOptions, storage: Storage, adm
     maxMemoryBytes: Math.floor(settings.engineMemory / 2),
     hidden: () => projects.erasures.hidden,
     inTurn: (turn, work) => endpoints.runner.inTurn(turn, work),
+    threads: () => endpoints.runner.searchThreads,
   })
   const intake = new LogIntake({
     ...logParts,

@@ -244,7 +244,7 @@ export const engineUnavailable = define('engine_unavailable', 503, (message: str
   cause,
 }))
 export const queryRefused = define('engine_unavailable', 503, (seconds: number) =>
-  waiting(`This query stopped the engine repeatedly, so it is refused for ${seconds} s.`, seconds),
+  waiting(`This query stopped the engine, so it is refused for ${seconds} s.`, seconds),
 )
 export const isolationUnverified = define('isolation_unverified', 503, (leak: string) =>
   waiting(

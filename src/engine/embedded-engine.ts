@@ -151,6 +151,7 @@ class EmbeddedNode implements EngineNode {
     this.#queries = new RunningQueries({
       ...options,
       control: () => this.#clients?.control,
+      pid: () => this.#process.pid,
       giveUp: (queryId) => this.#process.restart('query', 'a query ignored its time limit', { queryId }),
       ended: () => this.#process.ended(),
     })

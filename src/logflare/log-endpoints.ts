@@ -73,7 +73,9 @@ export class LogEndpoints {
       await giveWay()
       return translateBigQuery(sql as string, compiled.tables)
     }
-    const query = isBigQuery ? await this.#options.runner.inTurn(request, translate) : undefined
+    const query = isBigQuery
+      ? await this.#options.runner.inTurn({ ...request, project }, translate)
+      : undefined
     const call = callOf({
       endpoint: query ? { ...endpoint, definition: { ...endpoint.definition, json: query.json } } : endpoint,
       parameters: {
@@ -87,6 +89,8 @@ export class LogEndpoints {
       project,
       retentionDays: this.#options.calls.retentionOf(project),
       caller,
+      // Everybody who uses Studio.
+      isSharedToken: true,
       signal,
     })
     try {

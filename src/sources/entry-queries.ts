@@ -22,7 +22,12 @@ export interface EntryQueriesOptions {
   /** Rows that are being erased. */
   hidden: () => HiddenRows | undefined
   /** Runs work when it is the caller's turn. */
-  inTurn: <T>(turn: { caller: string; signal: AbortSignal }, work: () => Promise<T>) => Promise<T>
+  inTurn: <T>(
+    turn: { caller: string; project: string | undefined; signal: AbortSignal },
+    work: () => Promise<T>,
+  ) => Promise<T>
+  /** Number of threads of a query that begins now. Undefined: as many as the engine likes. */
+  threads?: () => number | undefined
 }
 
 export interface EntryReader extends SourceReader {
@@ -147,7 +152,7 @@ export class EntryQueries {
     statement: Statement,
     deadlineMs: number,
   ): Promise<Buffer> {
-    const { engine, maxMemoryBytes, inTurn } = this.#options
+    const { engine, maxMemoryBytes, inTurn, threads } = this.#options
     const { id: caller, project, retentionDays, signal } = reader
     const isolated = project !== undefined
     const sinceMicros = retainedSince(retentionDays, this.now())
@@ -168,9 +173,12 @@ export class EntryQueries {
     }
     const blame = callerBlame(caller, project, ' search', maxCrashes)
     try {
-      const { body } = await inTurn({ caller, signal }, () =>
-        engine.query({ ...statement, settings }, { deadlineMs, signal, blame, isolated, asReader: true }),
-      )
+      const { body } = await inTurn({ caller, project, signal }, () => {
+        const maxThreads = threads?.()
+        const limited = { ...settings, ...(maxThreads && { max_threads: maxThreads }) }
+        const limits = { deadlineMs, signal, blame, isolated, asReader: true }
+        return engine.query({ ...statement, settings: limited }, limits)
+      })
       return body
     } catch (error) {
       throw authorError(error, () => undefined)

@@ -105,7 +105,7 @@ export class FunctionTrials {
       const overRows = (sql: string) => `SELECT count() FROM numbers(1000000000) WHERE NOT ignore(${sql})`
       const forms: Form[] = [
         { sql: (size) => `SELECT ignore(${call((kind) => kinds[kind].constant(size))})` },
-        { sql: (size) => overRows(call((kind) => kinds[kind].perRow(size / 10))), endless: true },
+        { sql: (size) => overRows(call((kind) => kinds[kind].perRow(size / 100))), endless: true },
       ]
       if (shape.length > 1) {
         const mixed = (kind: KindName, index: number, size: number) =>

@@ -17,7 +17,7 @@ export const functions: Scenario = {
     try {
       const trials = new FunctionTrials(engine, {
         maxSize: run.cycles(1_000_000, 1_000_000),
-        deadlineMs: 1_000,
+        deadlineMs: 250,
         say: run.say,
       })
       const allowed = (await trials.functions()).filter(({ name }) => isSandboxFunction(name))

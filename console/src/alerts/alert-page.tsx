@@ -30,6 +30,7 @@ interface Event extends Pick<Alert, 'state' | 'value'> {
   /** Of a group. */
   key?: Record<string, unknown>
   groups_left_out?: number
+  changes_left_out?: number
   previous_state?: string
   type?: string
   target?: Target['type']
@@ -184,7 +185,8 @@ function tested({ state, value, deliveries = [] }: AlertTest): string {
 }
 
 function textOf(event: Event, alert: Alert): string {
-  const { kind, type, host, groups_left_out = 0 } = event
+  const { kind, type, host, groups_left_out = 0, changes_left_out = 0 } = event
+  if (changes_left_out > 0) return `${counted(changes_left_out, 'more group')} changed`
   if (kind === 'groups') return `${counted(groups_left_out, 'group')} not evaluated`
   return `${type} ${host ? `to ${targetOf(event, alert)}` : 'dropped'}`
 }

@@ -48,6 +48,17 @@ describe.each(['SELECT 1', undefined])('a caller who crashes the engine with %s'
   })
 })
 
+test('a token that stands for many people is blamed for each SQL apart, and its sandbox for very much of it', () => {
+  const shared = (project: string, sql: string) =>
+    blameFor({ endpoint, sql, project, caller: 't', isSharedToken: true } as unknown as Call)
+  const bystanders = [shared('a', 'SELECT 2'), shared('b', 'SELECT 1'), customer('u', 'a', 'SELECT 1')]
+  const { crashes, refused } = attack([shared('a', 'SELECT 1')], bystanders)
+  expect(refused).toEqual([0, 0, 0])
+  expect(crashes).toBeLessThan(20)
+  const everybody = Array.from({ length: 50 }, (_, index) => shared('a', `SELECT ${index}`))
+  expect(attack(everybody, [shared('a', 'SELECT 1000')]).refused[0]).toBeGreaterThan(0)
+})
+
 test('engine time is the sum of all runs, including one in progress', () => {
   let nowMs = 1_000
   const time = new EngineTime(() => nowMs)

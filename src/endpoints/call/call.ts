@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { unknownParameter } from '../../base/errors.ts'
 import type { Cacheable } from '../../cache/cacheable.ts'
-import { callerBlame } from '../../engine/embedded/running-queries.ts'
+import { callerBlame, statementBlame } from '../../engine/embedded/running-queries.ts'
 import type { Blame } from '../../engine/engine.ts'
 import type { TimeRange } from '../../sql/isolation.ts'
 import type { Endpoint } from '../definition/endpoint.ts'
@@ -28,6 +28,8 @@ export interface Call extends Cacheable {
   readonly retentionDays: number | undefined
   /** Callers get equal shares of the engine. */
   readonly caller: string
+  /** Whether many people use the caller's token, so that one of them must not be refused for the SQL of another. */
+  readonly isSharedToken?: boolean | undefined
   readonly purpose: RunPurpose
   readonly engineTime?: EngineTime | undefined
   /** Value of `@now`. Undefined: the time of the run. */
@@ -42,7 +44,12 @@ export type CallRequest = Pick<
   'endpoint' | 'parameters' | 'format' | 'project' | 'retentionDays' | 'caller'
 > /** Parameters that the caller's token fixes, with their values. */ & {
   fixed?: Readonly<Record<string, string>>
-} & Partial<Pick<Call, 'signal' | 'directives' | 'trace' | 'purpose' | 'engineTime' | 'nowMicros' | 'range'>>
+} & Partial<
+    Pick<
+      Call,
+      'isSharedToken' | 'signal' | 'directives' | 'trace' | 'purpose' | 'engineTime' | 'nowMicros' | 'range'
+    >
+  >
 
 /** Refreshes share one line in the queue of queries, and so do runs for those who follow a result. */
 const refresher = { caller: 'wellhead:warming', purpose: 'refresh' } as const
@@ -97,7 +104,7 @@ export function isUnseen({ sql, purpose }: Pick<Call, 'sql' | 'purpose'>): boole
 const tolerated = { callerSql: 1, sandbox: 20, saved: 3, drafts: 3 }
 
 /** Who is refused for a while after a crash. No token alone can close a sandbox for the others. */
-export function blameFor({ endpoint, sql, project, caller, purpose }: Call): readonly Blame[] {
+export function blameFor({ endpoint, sql, project, caller, purpose, isSharedToken }: Call): readonly Blame[] {
   const { id } = endpoint.definition
   // An endpoint is refused no request if a version that nobody uses crashes the engine.
   if (purpose === 'replay') return [{ key: `replay:${id}`, crashes: 1 }]
@@ -105,6 +112,7 @@ export function blameFor({ endpoint, sql, project, caller, purpose }: Call): rea
   if (sql === undefined) return callerBlame(caller, project, ` endpoint:${id}`, tolerated.saved)
   const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }
   if (caller === refresher.caller || caller === follower.caller) return [sandbox]
+  if (isSharedToken) return [statementBlame(caller, project, sql, tolerated.callerSql), sandbox]
   return [...callerBlame(caller, project, '', tolerated.callerSql), sandbox]
 }
 

@@ -51,6 +51,8 @@ interface EndpointRunnerOptions {
   onRun?: (purpose: RunPurpose, engineMs: number) => void
 }
 
+type TurnOf = Pick<Call, 'caller' | 'signal'> & { project?: string | undefined; purpose?: RunPurpose }
+
 /** Independent of the endpoint's time limit, which may be too short for explaining. */
 const explainWithinMs = 10_000
 
@@ -113,13 +115,16 @@ export class EndpointRunner {
     })
   }
 
-  /** Runs work that needs the engine when it is the caller's turn. */
-  inTurn<T>(
-    { caller, signal, purpose }: Pick<Call, 'caller' | 'signal'> & { purpose?: RunPurpose },
-    work: () => Promise<T>,
-  ): Promise<T> {
+  /** Runs work that needs the engine when it is the caller's turn. All tokens of a project share its turns. */
+  inTurn<T>({ caller, project, signal, purpose }: TurnOf, work: () => Promise<T>): Promise<T> {
     const background = purpose !== undefined && purpose !== 'call' && purpose !== 'preview'
-    return this.#options.queue.run({ caller, signal, background }, work)
+    const tenant = project === undefined || background ? caller : `project:${project}`
+    return this.#options.queue.run({ caller: tenant, signal, background }, work)
+  }
+
+  /** Number of threads of a search. Undefined: all, because nothing else runs. */
+  get searchThreads(): number | undefined {
+    return this.#options.queue.running > 1 ? this.#options.maxThreads : undefined
   }
 
   explain(call: Call): Promise<QueryPlan> {

@@ -13,6 +13,7 @@ export interface QueryQueueOptions {
 }
 
 interface Turn {
+  /** Those who share a line: a project, or a token without one. */
   caller: string
   signal?: AbortSignal | undefined
   /** Whether no request waits for the result. */
@@ -22,8 +23,8 @@ interface Turn {
 const maxRetryAfterSeconds = 60
 
 /**
- * Limits running queries. The others wait in one line per caller, and the lines take turns. No caller runs so many that nobody
- * else could start, because slow queries keep their places for long.
+ * Limits running queries. The others wait in one line per caller, and the lines take turns. A caller runs at most half as many as all
+ * together, because slow queries keep their places for long, and a query of another one would share the processors with all of them.
  */
 export class QueryQueue {
   readonly #options: QueryQueueOptions
@@ -79,10 +80,13 @@ export class QueryQueue {
     }
   }
 
+  get #maxRunningPerCaller(): number {
+    return Math.max(1, this.#options.maxRunning >> 1)
+  }
+
   #mayStart(caller: string): boolean {
-    const { maxRunning } = this.#options
     const own = this.#runningOf.get(caller) ?? 0
-    return this.#running < maxRunning && own < Math.max(1, maxRunning - 1)
+    return this.#running < this.#options.maxRunning && own < this.#maxRunningPerCaller
   }
 
   #count(caller: string, change: 1 | -1): void {
@@ -92,12 +96,13 @@ export class QueryQueue {
     else this.#runningOf.set(caller, own)
   }
 
-  /** The lines take turns, so each other line is served at most as often as the caller's own. */
+  /** The lines take turns, so each other line is served at most as often as the caller's own, which has its share at most. */
   #expectedWaitMs(caller: string): number {
     const own = this.#lines.get(caller)?.length ?? 0
     let turns = own + 1
     for (const [other, line] of this.#lines) if (other !== caller) turns += Math.min(line.length, own + 1)
-    return (turns * this.#averageMs) / this.#options.maxRunning
+    const rounds = Math.max(turns / this.#options.maxRunning, (own + 1) / this.#maxRunningPerCaller)
+    return rounds * this.#averageMs
   }
 
   #wait({ caller, signal, background = false }: Turn): Promise<void> {

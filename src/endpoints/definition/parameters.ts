@@ -59,6 +59,8 @@ export interface CompiledQuery {
   readonly handed: ReadonlySet<string>
   /** Sources that it names as tables. */
   readonly tables: ReadonlySet<string>
+  /** Number of values that a request binds, also in endpoints that it reads. */
+  readonly valueCount: number
   /**
    * Returns the values of all used parameters and no others. Equal requests have equal values. Endpoints that it reads get what
    * is fixed also if it is not handed on.
@@ -67,6 +69,9 @@ export interface CompiledQuery {
 }
 
 const maxValueBytes = 64 * 1024
+
+/** Of a statement with the endpoints that it reads. The engine takes each value as a field of its request, and few fields. */
+const maxBoundValues = 500
 
 export interface SourceColumns {
   readonly typedColumns?: ColumnsOf
@@ -134,12 +139,18 @@ export function bindQuery(
         refuse(`takes the parameter ${name} with ${types}. Declare the same type.`)
     }
   }
+  const valueCount = expanded.reduce((sum, { compiled }) => sum + compiled.valueCount, names.size)
+  if (valueCount > maxBoundValues) {
+    const message = `The query has ${valueCount} values of parameters, also in endpoints that it reads. At most ${maxBoundValues} are possible. Use a parameter with a list.`
+    throw invalidQuery(message)
+  }
   const patterns = [...names].filter((name) => declarationOf(declared, name).type === 'regex')
   const inner = expanded.flatMap(({ inner, compiled }) => [[inner.name, inner] as const, ...compiled.inner])
   const named = query.selects.flatMap(({ tables }) => tables.flatMap(({ name }) => name ?? []))
   return {
     sql: edited.text,
     edited,
+    valueCount,
     viewSources: bound.possibleSources,
     ...factsOf(bound.withoutUnused),
     names: [...names],

@@ -2,7 +2,14 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
 import { tableNames } from '../../engine/stored-tables.ts'
-import { callerTokens, checkTokens, checkTree, parseEdited, tableAliases } from '../../sql/check.ts'
+import {
+  callerTokens,
+  checkPatterns,
+  checkTokens,
+  checkTree,
+  parseEdited,
+  tableAliases,
+} from '../../sql/check.ts'
 import { editSql, positionOf } from '../../sql/edits.ts'
 import { authorError } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
@@ -69,6 +76,7 @@ async function compile(
     }
   }
   checkTree(nodes, checkTable, checkSandboxFunction, own)
+  checkPatterns(nodes)
   const checking = { engine, limits, tables: new Set(await tableNames(engine, limits())) }
   checkNames(checking, [...subqueries, ...tableAliases(nodes)], views)
   const imitated = tableAliases(nodes).find(isGivenName)

@@ -9,6 +9,7 @@ import { sqlText } from '../../sql/names.ts'
 import type { ClickHouseClient } from '../clickhouse-client.ts'
 import type { Blame, Limits, Statement } from '../engine.ts'
 import { queryText } from '../json-rows.ts'
+import { threadTimes } from './thread-times.ts'
 
 interface RunningQueriesOptions {
   clock: Clock
@@ -16,6 +17,8 @@ interface RunningQueriesOptions {
   patience: number
   /** Stops queries. Undefined while the engine is away. */
   control: () => ClickHouseClient | undefined
+  /** The engine process. Undefined while the engine is away. */
+  pid: () => number | undefined
   /** Ends the process, because a query ignores its time limit. */
   giveUp: (queryId: string) => void
   ended: () => Promise<void>
@@ -28,14 +31,25 @@ interface Suspect {
 }
 
 interface Abandoned extends Suspect {
-  /** When the process is ended if the query still runs. */
-  overdueAt: number
+  /** When its time limit is over. */
+  endsAt: number
   /** How often it was looked for and not found. */
   checks: number
+  /** The processor time of its threads when it was first seen after its time limit. */
+  timesAtEnd?: ReadonlyMap<string, number>
 }
 
-/** How long after its time limit a query ends the process. */
+/** How long after its time limit a query counts as late. */
 export const graceMs = 1_000
+
+/**
+ * The process ends for a late query once a thread has used so much processor time since the time limit. A query that stops
+ * between blocks of rows needs less, however long it waits for a processor.
+ */
+const ignoredMs = 500
+
+/** The process ends for a query that is so late, whatever it does, and nobody in particular is blamed. */
+const maxLateMs = 30_000
 
 const maxAbandoned = 1_000
 const lookForAbandonedMs = 250
@@ -67,8 +81,12 @@ export class RunningQueries {
 
   /** Throws if statements of this origin crashed the engine. */
   refuse({ blame = [] }: Pick<Limits, 'blame'>, statement?: Statement): void {
-    const blamedForMs = this.#guard.blamedForMs(blame)
-    if (blamedForMs > 0) throw callerRefused(Math.ceil(blamedForMs / 1000))
+    for (const each of blame) {
+      const blamedForMs = this.#guard.blamedForMs([each])
+      if (blamedForMs === 0) continue
+      const error = each.key.startsWith(blamedStatement) ? queryRefused : callerRefused
+      throw error(Math.ceil(blamedForMs / 1000))
+    }
     if (statement === undefined || this.#guard.isQuiet) return
     const refusedForMs = this.#guard.refusedForMs(keyOf(statement))
     if (refusedForMs > 0) throw queryRefused(Math.ceil(refusedForMs / 1000))
@@ -84,7 +102,13 @@ export class RunningQueries {
     const endsAt = performance.now() + given.deadlineMs
     this.#running.set(queryId, suspect)
     try {
-      const result = await send({ ...given, queryId, onOverdue: () => this.#giveUp(queryId) })
+      const onOverdue = () => {
+        if (suspect) return this.#abandon(queryId, suspect, endsAt)
+        // Nothing of a command or an insert can be checked while it runs, and nobody is blamed for it.
+        this.#overdueQueryId = queryId
+        this.#options.giveUp(queryId)
+      }
+      const result = await send({ ...given, queryId, onOverdue })
       if (suspect && !this.#guard.isQuiet) this.#guard.clear(keyOf(suspect.statement))
       return result
     } catch (error) {
@@ -100,17 +124,15 @@ export class RunningQueries {
   }
 
   /** The query ignored its time limit and keeps its threads, so the process must end. */
-  #giveUp(queryId: string): void {
-    const suspect = this.#running.get(queryId) ?? this.#abandoned.get(queryId)
+  #giveUp(queryId: string, suspect: Suspect): void {
     this.#overdueQueryId = queryId
-    if (suspect) this.#report(this.#guard.recordCrash(keyed(suspect)), queryId)
+    this.#report(this.#guard.recordCrash(keyed(suspect)), queryId)
     this.#options.giveUp(queryId)
   }
 
-  /** Stops a query whose caller left. Closing its connection is not enough for some. */
+  /** Stops a query whose caller left or was told that its time is over. Closing its connection is not enough for some. */
   #abandon(queryId: string, suspect: Suspect, endsAt: number): void {
-    const overdueAt = endsAt + graceMs * this.#options.patience
-    this.#abandoned.set(queryId, { ...suspect, overdueAt, checks: 0 })
+    this.#abandoned.set(queryId, { ...suspect, endsAt, checks: 0 })
     void this.#stopAbandoned()
   }
 
@@ -122,9 +144,10 @@ export class RunningQueries {
     const among = `query_id IN (${ids.map(sqlText).join(', ')})`
     try {
       await control.command({ sql: `KILL QUERY WHERE ${among} ASYNC` }, limits)
-      const sql = `SELECT query_id FROM system.processes WHERE ${among}`
-      const left = new Set((await queryText(control, { sql }, limits)).split('\n'))
-      for (const id of ids) this.#checkAbandoned(id, left.has(id))
+      const sql = `SELECT query_id, arrayStringConcat(thread_ids, ' ') FROM system.processes WHERE ${among}`
+      const lines = (await queryText(control, { sql }, limits)).split('\n')
+      const threadsOf = new Map(lines.map((line) => line.split('\t') as [string, string]))
+      for (const id of ids) this.#checkAbandoned(id, threadsOf.get(id)?.split(' '))
     } catch {
       // The process ends, or is very busy.
     }
@@ -134,12 +157,23 @@ export class RunningQueries {
     this.#timer.unref()
   }
 
-  /** The first check may come before the query is registered. */
-  #checkAbandoned(id: string, isRunning: boolean): void {
+  /** Undefined threads: it does not run, or not yet, because the first check may come before the query is registered. */
+  #checkAbandoned(id: string, threadIds: readonly string[] | undefined): void {
     const abandoned = this.#abandoned.peek(id)
     if (!abandoned) return
-    if (!isRunning && abandoned.checks++ > 0) this.#abandoned.delete(id)
-    if (isRunning && performance.now() > abandoned.overdueAt) this.#giveUp(id)
+    if (threadIds === undefined) {
+      if (abandoned.checks++ > 0) this.#abandoned.delete(id)
+      return
+    }
+    const { pid, patience, giveUp } = this.#options
+    const lateMs = (performance.now() - abandoned.endsAt) / patience
+    if (lateMs < 0) return
+    const times = threadTimes(pid() ?? 0, threadIds)
+    abandoned.timesAtEnd ??= times ?? new Map()
+    if (lateMs < graceMs) return
+    if (times === undefined || mostUsedMs(abandoned.timesAtEnd, times) / patience >= ignoredMs) {
+      this.#giveUp(id, abandoned)
+    } else if (lateMs >= maxLateMs) giveUp(id)
   }
 
   /** Blames those who may have ended a process that was not ended for a query that is known. */
@@ -163,6 +197,11 @@ export class RunningQueries {
     this.#abandoned.clear()
     this.#overdueQueryId = undefined
   }
+}
+
+/** The processor time that the busiest thread has used meanwhile. Threads that began later count in full. */
+function mostUsedMs(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>): number {
+  return Math.max(0, ...[...after].map(([id, ms]) => ms - (before.get(id) ?? 0)))
 }
 
 function keyed({ statement, blame }: Suspect): KeyedSuspect {
@@ -210,6 +249,16 @@ export function callerBlame(caller: string, project: string | undefined, work: s
     { key: `token:${caller}${work}`, crashes: crashes + toleratedOfToken - 1 },
   ]
 }
+
+/** Blames the SQL of a customer, whatever its values are. A hash, because it is logged. */
+export function statementBlame(caller: string, project: string | undefined, sql: string, crashes: number) {
+  const text = createHash('sha256')
+    .update(JSON.stringify([caller, project, sql]))
+    .digest('hex')
+  return { key: `${blamedStatement}${text.slice(0, 32)}`, crashes }
+}
+
+const blamedStatement = 'sql:'
 
 interface KeyedSuspect {
   /** Equal for equal SQL with equal values. */

@@ -163,8 +163,18 @@ export function groupJourneys(stage: AlertStage): void {
       await next('by-many')
       await vi.waitFor(async () => {
         const query =
-          "SELECT metadata.groups_left_out::Int64 AS n FROM alert_events WHERE metadata.alert::String = 'by-many' AND metadata.kind::String = 'groups'"
+          "SELECT metadata.groups_left_out::Int64 AS n FROM alert_events WHERE metadata.alert::String = 'by-many' AND metadata.groups_left_out IS NOT NULL"
         expect((await admin('POST', '/api/sql', { query })).body.result).toEqual([{ n: 3 }])
+      })
+    })
+
+    test('writes entries for 100 of 1,000 groups that change, and one with the number of the others', async () => {
+      await create('by-entries', { endpoint: many.name, parameters: {}, by: ['g'], when: 'any(n) >= 0' })
+      await vi.waitFor(async () => {
+        const query =
+          "SELECT countIf(metadata.group_id IS NOT NULL) AS groups, maxIf(event_message, metadata.changes_left_out IS NOT NULL) AS others FROM alert_events WHERE metadata.alert::String = 'by-entries'"
+        const others = 'by-entries changed for 1000 groups; 900 of the changes have no entry'
+        expect((await admin('POST', '/api/sql', { query })).body.result).toEqual([{ groups: 100, others }])
       })
     })
 

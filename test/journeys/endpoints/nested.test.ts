@@ -391,6 +391,36 @@ describe('endpoints over endpoints', () => {
     }
   })
 
+  test('bind at most 500 values with the endpoints that they read, and so does SQL that is not saved', async () => {
+    const names = (prefix: string, count: number) =>
+      Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+    const sum = (all: readonly string[]) =>
+      `SELECT arraySum([${all.map((name) => `length(@${name})`).join()}]) AS n`
+    const values = (all: readonly string[]) => Object.fromEntries(all.map((name) => [name, 'abc']))
+    const most = names('p', 500)
+    const full = await json('/api/sql', 'POST', { query: sum(most), parameters: values(most) })
+    expect(full.body).toEqual({ result: [{ n: 1_500 }] })
+    const tooMany = names('p', 501)
+    const { status, body } = await json('/api/sql', 'POST', {
+      query: sum(tooMany),
+      parameters: values(tooMany),
+    })
+    expect([status, body.error?.code]).toEqual([422, 'invalid_query'])
+    expect(body.error?.message).toContain('501 values')
+
+    const some = names('p', 200)
+    await create('nested.some', sum(some), Object.fromEntries(some.map((name) => [name, { default: 'abc' }])))
+    expect(
+      await refusal(
+        'nested.toomany',
+        'SELECT n FROM `nested.some` UNION ALL SELECT n FROM `nested.some` UNION ALL SELECT n FROM `nested.some`',
+      ),
+    ).toMatchObject({
+      code: 'invalid_query',
+      message: expect.stringMatching(/^The query has 600 values .* 500/),
+    })
+  })
+
   test('are read by SQL that is not saved', async () => {
     const query = 'SELECT requests FROM `nested.by-status` WHERE status = 404'
     const { body } = await json('/api/sql', 'POST', { query, parameters: { project: 'nested-a' } })

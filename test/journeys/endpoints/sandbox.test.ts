@@ -213,6 +213,35 @@ describe('sandboxed SQL', () => {
     expect(scale).toContain("'a: login 1'")
   })
 
+  test('cannot use patterns that are long, many or computed', async () => {
+    const list = (count: number) => Array.from({ length: count }, (_, index) => `'${index}'`).join()
+    const long = 'a'.repeat(1_500)
+    const refused = [
+      `SELECT id ILIKE '%${long}' AS d FROM entries`,
+      "SELECT id ILIKE repeat('%a', 50000) AS d FROM entries",
+      'SELECT id LIKE concat(id, id) AS d FROM entries',
+      'SELECT MATCH(id, id) AS d FROM entries',
+      `SELECT multiMatchAny(id, [${list(1_000)}]) AS d FROM entries`,
+      'SELECT multiMatchAny(id, arrayMap(i -> toString(i), range(10000))) AS d FROM entries',
+      "WITH repeat('a', 100000) AS p SELECT id ILIKE p AS d FROM entries",
+    ]
+    const messages = await each(refused, (sql) =>
+      compileSandboxed(open.engine, endpoint, sql).catch((error) => `${error.code}: ${error.message}`),
+    )
+    for (const [index, message] of messages.entries()) {
+      expect([refused[index], message]).toEqual([
+        refused[index],
+        expect.stringMatching(/^invalid_query: The pattern of \w+ must be text/),
+      ])
+    }
+    const usable = [
+      "SELECT id ILIKE '%a%' AND match(id, '^a.*') AS d FROM entries",
+      "SELECT multiMatchAny(id, ['a', 'b']) AS d, replaceRegexpAll(id, '[0-9]+', '*') AS r FROM entries",
+    ]
+    for (const sql of usable)
+      expect((await compileSandboxed(open.engine, endpoint, sql)).columns[0]?.name).toBe('d')
+  })
+
   test('cannot use a function that ignores the time limit, under any of its names', async () => {
     const names = [...unstoppable]
     const aggregates = names.filter((name) => isAggregate(name))

@@ -306,6 +306,23 @@ describe('the guards of the embedded engine', () => {
     expect(logged.join()).not.toMatch(/secret|levenshtein/i)
   })
 
+  test('a query that is late because the engine got no processor time neither ends the engine nor is blamed', async () => {
+    const pid = engine.pid as number
+    const blame = [{ key: 'caller:dora', crashes: 1 / 4 }]
+    const asDora = (sql: string, deadlineMs: number) =>
+      engine.query({ sql, format: 'TabSeparatedRaw' }, { deadlineMs, blame })
+    process.kill(pid, 'SIGSTOP')
+    await expect(
+      asDora('SELECT sum(cityHash64(number)) FROM numbers(1000000000000)', 50).finally(() =>
+        process.kill(pid, 'SIGCONT'),
+      ),
+    ).rejects.toMatchObject({ code: 'query_timeout', status: 504 })
+    const running = "SELECT count() FROM system.processes WHERE query LIKE '%cityHash64(number)%'"
+    await vi.waitFor(async () => expect(await text(running)).toBe('1\n'), restart)
+    expect(`${(await asDora('SELECT 1', 60_000)).body}`).toBe('1\n')
+    expect(engine.pid).toBe(pid)
+  })
+
   test('a query that runs on after its caller left ends the engine at its time limit, and the caller is blamed', async () => {
     const pid = engine.pid as number
     const blame = [{ key: 'caller:bert', crashes: 1 }]
