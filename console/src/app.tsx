@@ -28,6 +28,7 @@ const Tokens = lazily(() => import('./tokens/tokens.tsx'))
 const TokenPage = lazily(() => import('./tokens/token-page.tsx'))
 const PeoplePage = lazily(() => import('./people/people-page.tsx'))
 const ProjectsPage = lazily(() => import('./projects/projects-page.tsx'))
+const ProjectPage = lazily(() => import('./projects/project-page.tsx'))
 const AuditPage = lazily(() => import('./audit/audit-page.tsx'))
 const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
 const SendPage = lazily(() => import('./customer/send-page.tsx'))
@@ -52,6 +53,7 @@ const views: Record<Page, (who: Whoami, name: string) => ReactNode> = {
   tables: () => <TableList />,
   table: (_who, name) => <TablePage key={name} name={name} />,
   projects: (who) => <ProjectsPage who={who} />,
+  project: (who, name) => <ProjectPage key={name} who={who} name={name} />,
   audit: () => <AuditPage />,
   people: (who) => <PeoplePage who={who} />,
   tokens: () => <Tokens />,

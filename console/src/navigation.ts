@@ -28,6 +28,7 @@ const routes = [
   ['tables', '/console/tables', reads],
   ['table', '/console/tables/:name', reads],
   ['projects', '/console/projects', reads],
+  ['project', '/console/projects/:name', reads],
   ['audit', '/console/audit', admins],
   ['people', '/console/people', admins],
   ['tokens', '/console/tokens', admins],

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
 import { declareAdvice, type FileProblem, sortProblems } from '../base/files/file-problem.ts'
@@ -8,6 +8,7 @@ import type { NewSource } from '../catalog/source.ts'
 import type { FileForm, FileReading, KindForm } from '../definitions/kind.ts'
 import { kinds } from '../kinds.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
+import { type ProjectsFile, projectsFileName, readProjectsFile } from './projects-file.ts'
 import { readTestFile, type TestFile } from './test-file.ts'
 
 export interface Workspace {
@@ -16,6 +17,8 @@ export interface Workspace {
   definitions: DefinitionFile[]
   fixtures: FixtureFile[]
   tests: TestFile[]
+  /** The plans of projects, if the workspace has them. */
+  projects?: ProjectsFile
   /** Unreadable files; all others are loaded anyway. */
   problems: FileProblem[]
   /** All files, readable or not. */
@@ -34,11 +37,13 @@ export function readWorkspace(directory: string): Workspace {
   const definitions = readDefinitions(files)
   const fixtures = readFixtures(files, definitions)
   const tests = readTests(files, definitions)
+  const projects = files.readOne(projectsFileName, readProjectsFile)
   return {
     directory,
     definitions,
     fixtures,
     tests,
+    ...(projects && { projects }),
     problems: sortProblems(files.problems),
     files: files.seen,
   }
@@ -202,6 +207,17 @@ class WorkspaceFiles {
       this.problems.push(...reading.problems)
       return []
     })
+  }
+
+  /** A file that need not exist. */
+  readOne<T extends object>(file: string, reader: (content: string) => Reading<T>): T | undefined {
+    if (!existsSync(join(this.#directory, file))) return undefined
+    this.seen.add(file)
+    const content = this.#read(file)
+    const reading = content === undefined ? { problems: [] } : reader(content)
+    if (!('problems' in reading)) return reading
+    this.problems.push(...reading.problems)
+    return undefined
   }
 
   report(file: string, message: string, at: TextPosition = { line: 1, column: 1 }): void {

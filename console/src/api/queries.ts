@@ -13,6 +13,7 @@ import type {
   Endpoint,
   EndpointCacheState,
   Entry,
+  Erasure,
   JsonPath,
   ListColumns,
   LookupTable,
@@ -52,6 +53,9 @@ export const queryClient = new QueryClient({
 export function invalidate(...keys: string[]): void {
   for (const key of keys) queryClient.invalidateQueries({ queryKey: [key] })
 }
+
+/** Sources of the service itself. */
+const serviceSources = ['audit_events', 'alert_events', 'endpoint_requests', 'quarantine']
 
 interface ReadOptions {
   staleTime?: number
@@ -179,6 +183,26 @@ export const queries = {
   plans: () => read<Plan[]>(['plans'], '/api/plans'),
   /** Those with most entries in the last 30 days. */
   projects: () => read<Project[]>(['projects'], '/api/projects?limit=500', { refetchInterval: 10_000 }),
+  project: (name: string) =>
+    read<Project>(['projects', name], `/api/projects/${at(name)}`, { refetchInterval: 10_000 }),
+  erasures: () => read<Erasure[]>(['erasures', 'list'], '/api/erasures', { refetchInterval: 10_000 }),
+  /** The newest entries of a project in any of these sources, with one query. */
+  newestOfProject: (project: string, sources: readonly string[]) =>
+    queryOptions({
+      queryKey: ['projects', project, 'newest', sources],
+      queryFn: async ({ signal }) => {
+        const own = sources.filter((source) => !serviceSources.includes(source))
+        if (own.length === 0) return []
+        const newestOf = (source: string) =>
+          `(SELECT '${source}' AS source, id, timestamp, leftUTF8(event_message, 300) AS event_message FROM ${source} ` +
+          `WHERE project = @project AND timestamp > @now - INTERVAL 7 DAY ORDER BY timestamp DESC LIMIT 10)`
+        const query = `SELECT * FROM (${own.map(newestOf).join(' UNION ALL ')}) ORDER BY timestamp DESC LIMIT 10`
+        type Newest = { source: string; id: string; timestamp: string; event_message: string }
+        const body = { query, parameters: { project } }
+        return (await api<{ result: Newest[] }>('/api/sql', { body, signal })).result
+      },
+      staleTime: 10_000,
+    }),
   /** By day, oldest first. */
   projectUsage: (project: string) =>
     read<ProjectUsage[]>(['project-usage', project], `/api/project-usage?project=${at(project)}`, {

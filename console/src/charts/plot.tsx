@@ -4,7 +4,7 @@ import 'uplot/dist/uPlot.min.css'
 import { useTheme } from '../ui/brand/theme.ts'
 import { toggled } from '../ui/toggled.ts'
 import { lastLabelPx, nameAxis, sideSize, timeSteps, timeTicks, utcDate, wholeSteps } from './axes.ts'
-import { barPaths, dotPx, isSparse, slotOf, stacksOf } from './bars.ts'
+import { barPaths, barRange, isBetterAsBars, isSparse, minSparseBarPx, slotOf, stacksOf } from './bars.ts'
 import { type ChartKind, colorsOf, commonUnit, type Series, summaryOf, valueText } from './series.ts'
 import { loneValues } from './time-gaps.ts'
 
@@ -34,7 +34,8 @@ export default function Plot(props: PlotProps) {
   const theme = useTheme()
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set())
   const [at, setAt] = useState<number | null>(null)
-  const isLines = kind === 'lines' || kind === 'area'
+  const isTime = names === undefined
+  const isLines = (kind === 'lines' || kind === 'area') && !(isTime && isBetterAsBars(series, points))
   const words = useMemo(() => summaryOf(series), [series])
   const colors = useMemo(() => colorsOf(series), [series])
 
@@ -48,9 +49,12 @@ export default function Plot(props: PlotProps) {
     }
     const shown = series.filter(({ name }) => !hidden.has(name))
     const stacks = kind === 'stacked' ? stacksOf(shown) : []
-    const slot = slotOf(points)
+    const hasScratches = isTime && isSparse(shown, points)
+    const minPx = hasScratches ? minSparseBarPx : 1
+    const slot = slotOf(points, isTime)
+    const groupPx = hasScratches ? minPx * (stacks.length > 0 ? 1 : shown.length) : 0
+    const range = barRange({ points, isTime, slot, least: groupPx / Math.max(1, element.clientWidth) })
     const unit = commonUnit(shown)
-    const isDotted = names === undefined && isSparse(shown, points.length)
     const incrs = timeSteps(points, slot)
     const isWhole =
       unit === undefined && shown.every(({ values }) => values.every((one) => Number.isInteger(one ?? 0)))
@@ -81,7 +85,7 @@ export default function Plot(props: PlotProps) {
         ? { place: 0, of: 1, bases: stacks[place].bases }
         : { place, of: shown.length }
       const fill = isPale ? pale(stroke, 0.45) : stroke
-      return { stroke, fill, points: { show: false }, paths: barPaths({ ...bar, slot, isDotted }) }
+      return { stroke, fill, points: { show: false }, paths: barPaths({ ...bar, slot, minPx }) }
     }
     const made = new uPlot(
       {
@@ -92,7 +96,7 @@ export default function Plot(props: PlotProps) {
         cursor: {
           y: false,
           points: { show: isLines, size: 6 },
-          drag: { x: names === undefined, y: false },
+          drag: { x: isTime, y: false },
         },
         ...(isUtc && { tzDate: utcDate }),
         axes: [
@@ -112,17 +116,15 @@ export default function Plot(props: PlotProps) {
         ],
         scales: {
           x: {
-            time: names === undefined,
-            ...((!isLines || points.length < 2) && {
-              range: (_plot, from, to) => [from - slot * 0.6, to + slot * 0.6] as [number, number],
-            }),
+            time: isTime,
+            ...((!isLines || points.length < 2) && { range: (_plot, from, to) => range(from, to) }),
           },
           y: { range: (_plot, low, high) => yRange(low, high) },
         },
         series: [{}, ...shown.map(drawn)],
         hooks: {
           draw: isRunning
-            ? [fadeLast(isLines ? slot : slot / 2, isDotted ? dotPx : 0, pale(color('surface'), 0.6))]
+            ? [fadeLast(isLines ? slot : slot / 2, groupPx / 2, pale(color('surface'), 0.6))]
             : [],
           setCursor: [
             ({ cursor }) => {

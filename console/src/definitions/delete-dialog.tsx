@@ -8,7 +8,8 @@ import type { Definition } from './definition.ts'
 import { deleteDefinition } from './requests.ts'
 
 interface DeleteDialogProps {
-  kind: { path: string; one: string }
+  /** `page` is the page of the list, if it has another name. */
+  kind: { path: string; one: string; page?: string }
   saved: Definition
   onClose: () => void
   /** What deleting means. */
@@ -23,7 +24,8 @@ export function DeleteDialog({ kind, saved, onClose, children }: DeleteDialogPro
     onSuccess: () => {
       queryClient.removeQueries({ queryKey: [kind.path, saved.name] })
       invalidate(kind.path, 'whoami')
-      navigate(`/console/${kind.path}`)
+      onClose()
+      navigate(`/console/${kind.page ?? kind.path}`)
     },
   })
   const users = (remove.error instanceof ApiError && remove.error.users) || []

@@ -6,10 +6,11 @@ import { Spark } from '../charts/spark.tsx'
 import { ListPage } from '../definitions/list-page.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/states.tsx'
-import { Breakable, Table } from '../ui/table.tsx'
+import { NameLink, Table } from '../ui/table.tsx'
 import { ago, bytes, count } from '../ui/text/format.ts'
 import { EraseDialog } from './erase-dialog.tsx'
 import { PlanDialog } from './plan-dialog.tsx'
+import { PlansCard } from './plans-card.tsx'
 
 const columns = [
   ['Project'],
@@ -44,12 +45,11 @@ export default function ProjectsPage({ who: { admin } }: { who: Whoami }) {
         </Empty>
       }
       below={
-        project &&
-        (action === 'plan' ? (
-          <PlanDialog project={project} onClose={close} />
-        ) : (
-          <EraseDialog project={project.project} onClose={close} />
-        ))
+        <>
+          <PlansCard isAdmin={admin} />
+          {project && action === 'plan' && <PlanDialog project={project} onClose={close} />}
+          {project && action === 'erase' && <EraseDialog project={project.project} onClose={close} />}
+        </>
       }
     >
       {(found) => (
@@ -80,7 +80,7 @@ function ProjectRow({ project: one, hasTrend, onOpen }: ProjectRowProps) {
   return (
     <tr>
       <td className="any-break">
-        <Breakable text={project} />
+        <NameLink href={`/console/projects/${encodeURIComponent(project)}`} name={project} />
         <div className="under narrow-only">{plan}</div>
       </td>
       <td className="optional">{plan}</td>

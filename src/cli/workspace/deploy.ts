@@ -7,6 +7,7 @@ import { coloredPatch, printJson } from '../output/print.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { openChecked, printFindings } from './files.ts'
 import {
+  assignmentText,
   effectOf,
   fetchDefinitions,
   type Plan,
@@ -18,6 +19,7 @@ import {
   sendRows,
   titleOf,
 } from './plan.ts'
+import { assignPlans, refuseWithoutAdmin } from './project-plans.ts'
 
 export function defineDiff(command: Command, io: CommandIo): void {
   addServiceOptions(command)
@@ -82,14 +84,18 @@ async function diff(client: ServiceClient, directory: string, options: DiffOptio
       const text = planText(each, io) + coloredPatch(each.diff, io.stdout.colors)
       await io.stdout.write(`${text.trimEnd()}\n\n`)
     }
+    for (const one of plan.assignments) await io.stdout.write(assignmentText(one, io))
     if (onlyOnService.length > 0) await io.stdout.write(`only on the service: ${onlyOnService.join(', ')}\n`)
     await printWarnings(plan, io)
     const unchanged = plan.planned.length - changed.length
-    await io.stdout.write(`${plural(changed.length, 'definition')} to deploy, ${unchanged} unchanged.\n`)
+    const plans = plan.assignments.length > 0 ? `${plural(plan.assignments.length, 'plan')} to assign, ` : ''
+    await io.stdout.write(
+      `${plans}${plural(changed.length, 'definition')} to deploy, ${unchanged} unchanged.\n`,
+    )
   }
   const refusals = refusalsOf(plan, [], { dryRun: true, breaking: true, overwrite })
   if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
-  if (exitCode && changed.length > 0) throw new CommandFailure('')
+  if (exitCode && changed.length + plan.assignments.length > 0) throw new CommandFailure('')
 }
 
 function printWarnings({ planned }: Plan, io: CommandIo): Promise<void> {
@@ -114,11 +120,12 @@ async function deploy(client: ServiceClient, directory: string, options: DeployO
   const { io } = client
   const { json, note, breaking: allow_breaking = false } = options
   const plan = await planFor(await openChecked(directory, json, io), client, options)
-  const { planned, pruned } = plan
+  const { planned, pruned, assignments } = plan
   if (!json) await printWarnings(plan, io)
   const replays = options.replay ? await replayUpdates(plan, client, options) : []
   const refusals = refusalsOf(plan, replays, options)
   const deployed = refusals.length === 0 && !options.dryRun
+  if (deployed && assignments.length > 0) await refuseWithoutAdmin(client)
   if (deployed && pruned.length > 0) {
     await confirm(io, `${pruned.map(titleOf).join(', ')} will be deleted.`, options.yes)
     await refuseChanged(pruned, client)
@@ -138,14 +145,21 @@ async function deploy(client: ServiceClient, directory: string, options: DeployO
   if (deployed) {
     await rememberVersions(plan)
     await sendRows(client, plan)
+    await assignPlans(client, assignments, allow_breaking)
   }
   if (json) await printJson(io, { deployed, ...planJson(plan), ...(options.replay && { replays }) })
-  else for (const one of planned) await io.stdout.write(planText(one, io))
+  else {
+    for (const one of planned) await io.stdout.write(planText(one, io))
+    for (const one of assignments) await io.stdout.write(assignmentText(one, io))
+  }
   if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
   if (json) return
   const actions = ['created', 'updated', 'unchanged', ...(options.prune ? ['deleted'] : [])]
   const counts = actions.map((each) => `${planned.filter(({ action }) => action === each).length} ${each}`)
-  await io.stdout.write(`${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts.join(', ')}.\n`)
+  const assigned = assignments.length > 0 ? `, ${plural(assignments.length, 'plan')} assigned` : ''
+  await io.stdout.write(
+    `${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts.join(', ')}${assigned}.\n`,
+  )
 }
 
 function rememberVersions({ planned, files, seen }: Plan): Promise<void> {
@@ -165,7 +179,11 @@ async function refuseChanged(pruned: readonly ServiceDefinition[], client: Servi
   throw new CommandFailure(`${changed.map(titleOf).join(', ')} changed meanwhile; nothing was deployed.`)
 }
 
-function refusalsOf({ planned }: Plan, replays: readonly Replay[], options: DeployOptions): string[] {
+function refusalsOf(
+  { planned, assignments }: Plan,
+  replays: readonly Replay[],
+  options: DeployOptions,
+): string[] {
   const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
   const refusals: string[] = []
   const refuse = (count: number, one: string, many: string, advice: string) => {
@@ -179,6 +197,8 @@ function refusalsOf({ planned }: Plan, replays: readonly Replay[], options: Depl
   const effects = planned.flatMap(({ changes }) => changes.map(effectOf))
   const count = (effect: string) => effects.filter((each) => each === effect).length
   if (!options.breaking) {
+    const hiding = assignments.filter(({ breaking }) => breaking).length
+    refuse(hiding, 'plan would hide entries', 'plans would hide entries', 'Use --breaking')
     refuse(count('breaking'), 'change would break callers', 'changes would break callers', 'Use --breaking')
   }
   if (options.strict) {

@@ -7,6 +7,7 @@ import {
   sortProblems,
 } from '../../base/files/file-problem.ts'
 import { kinds } from '../../kinds.ts'
+import { projectsFileName } from '../../workspace/projects-file.ts'
 import { readWorkspace, type Workspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
@@ -31,8 +32,8 @@ export async function openChecked(
   io: CommandIo,
 ): Promise<Workspace> {
   const workspace = openWorkspace(directory, io)
-  const problems = workspace.problems.filter(({ file }) =>
-    kinds.some(({ folder }) => file.startsWith(`${folder}/`)),
+  const problems = workspace.problems.filter(
+    ({ file }) => file === projectsFileName || kinds.some(({ folder }) => file.startsWith(`${folder}/`)),
   )
   await refuseProblems(problems, json, io, ' Run wellhead check to see all of them.')
   return workspace

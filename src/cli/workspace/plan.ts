@@ -13,6 +13,7 @@ import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
 import { refuseProblems } from './files.ts'
+import { comparePlans, type PlanAssignment } from './project-plans.ts'
 import { type NewerVersion, type SeenVersions, seenVersions } from './seen-versions.ts'
 
 export interface ServiceDefinition {
@@ -153,17 +154,22 @@ interface PlannedDefinition extends Omit<DeployedDefinition, 'warnings'> {
 export interface Plan extends Comparison {
   pruned: ServiceDefinition[]
   planned: PlannedDefinition[]
+  /** Plans of projects that differ from those of the workspace. */
+  assignments: PlanAssignment[]
   seen: SeenVersions
 }
 
 export async function planFor(
-  { definitions, directory }: Workspace,
+  { definitions, directory, projects }: Workspace,
   client: ServiceClient,
   { prune, json }: { prune?: true; json?: true | undefined },
 ): Promise<Plan> {
   const seen = await seenVersions(directory, client)
-  const comparison = compareWithService(definitions, await fetchDefinitions(client))
+  const onService = await fetchDefinitions(client)
+  const comparison = compareWithService(definitions, onService)
   const { files } = comparison
+  const { assignments, problems } = await comparePlans(projects, definitions, onService, client)
+  await refuseProblems(problems, json, client.io)
   const pruned = prune ? prunedOf(comparison) : []
   const deployed = await sendDeployment(client, { files, pruned }, { dry_run: true }).catch(async (error) => {
     const { error: found } = error instanceof ServiceFailure ? error.details : {}
@@ -190,7 +196,7 @@ export async function planFor(
       }
     })
   })
-  return { ...comparison, pruned, planned, seen }
+  return { ...comparison, pruned, planned, assignments, seen }
 }
 
 /** Rows are no part of a deployment, but are sent after it. */
@@ -251,6 +257,17 @@ export function planText(planned: PlannedDefinition, { stdout: { colors } }: Com
   return `${action} ${kind.file.label}${name} (${versions})\n${[...newer, ...lines].join('')}`
 }
 
-export function planJson({ planned }: Plan): ByKind<Omit<PlannedDefinition, 'kind'>> {
-  return byKind(planned, ({ kind: _, ...one }) => one)
+/** Such as `updated project acme: plan free → pro`. */
+export function assignmentText(
+  { project, from, to, breaking }: PlanAssignment,
+  { stdout }: CommandIo,
+): string {
+  const effect = breaking
+    ? `\n  ${stdout.colors.red('breaking')}    entries are hidden: ${to} keeps fewer days`
+    : ''
+  return `updated project ${visible(`${project}: plan ${from} → ${to}`)}${effect}\n`
+}
+
+export function planJson({ planned, assignments }: Plan) {
+  return { ...byKind(planned, ({ kind: _, ...one }) => one), projects: assignments }
 }

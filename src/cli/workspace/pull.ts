@@ -5,11 +5,13 @@ import writeFileAtomic from 'write-file-atomic'
 import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { withUsed } from '../../workspace/check-workspace.ts'
+import { type ProjectsFile, projectsFileName } from '../../workspace/projects-file.ts'
 import { type DefinitionFile, readWorkspace } from '../../workspace/workspace.ts'
 import { addServiceAction, addServiceOptions } from '../command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
 import { definitionsByKey, fetchDefinitions, keyOf, type ServiceDefinition } from './plan.ts'
+import { pulledPlans } from './project-plans.ts'
 import { seenVersions } from './seen-versions.ts'
 
 export function definePull(pull: Command, io: CommandIo): void {
@@ -55,11 +57,12 @@ async function pullFiles(
     name === undefined
       ? available.filter(({ isShipped }) => options.all || !isShipped)
       : findByName(name, available)
-  const { definitions, files } = readWorkspace(directory)
+  const { definitions, files, projects } = readWorkspace(directory)
   // Shipped or not, so that a check finds it.
   const pulled = withUsed(chosen, available)
   const rows = await rowsPlan(definitions, files, pulled, client)
-  const plan = [...pullPlan(definitions, files, pulled), ...rows]
+  const plans = name === undefined ? await plansPlan(projects, files, client) : []
+  const plan = [...pullPlan(definitions, files, pulled), ...rows, ...plans]
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
@@ -150,4 +153,18 @@ async function rowsPlan(
     plan.push(pulledFile(file, content, existing.has(file) ? [file] : []))
   }
   return plan
+}
+
+/** The plans of projects. A file with the same plans keeps its content. */
+async function plansPlan(
+  local: ProjectsFile | undefined,
+  existing: ReadonlySet<string>,
+  client: ServiceClient,
+): Promise<PulledFile[]> {
+  const pulled = await pulledPlans(client, local)
+  if (!pulled) return []
+  if (pulled.isSame) return [unchanged(projectsFileName)]
+  return [
+    pulledFile(projectsFileName, pulled.content, existing.has(projectsFileName) ? [projectsFileName] : []),
+  ]
 }

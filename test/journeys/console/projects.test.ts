@@ -72,3 +72,43 @@ test('customers see what their project sent, and those who only read see project
     expect(await page.locator('main').getByRole('button').count()).toBe(0)
   })
 })
+
+test('the page of a project shows what belongs to it, and admins create, change and assign plans', async () => {
+  await fill('console-page', 3)
+  await expect.poll(() => usageOf('console-page')).toMatchObject([{ entries: 3 }])
+  await makeToken(stage.service(), { scopes: ['query'], project: 'console-page', description: 'page token' })
+  await visit('/console/projects?q=console-page', admin(), async (page) => {
+    await page.getByRole('button', { name: 'New plan' }).click()
+    const creating = page.getByRole('dialog', { name: 'New plan' })
+    await creating.getByLabel('Name').fill('console.page')
+    await creating.getByLabel('Entries per day').fill('10')
+    await expectFit(page, 'dialog')
+    await creating.getByRole('button', { name: 'Create plan' }).click()
+    await page.getByRole('row', { name: /^console\.page 10 entries per day/ }).waitFor()
+    await page.getByRole('button', { name: 'Edit plan console.page' }).click()
+    const editing = page.getByRole('dialog', { name: 'Edit plan console.page' })
+    await editing.getByLabel('Entries per day').fill('4')
+    await editing.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('row', { name: /^console\.page 4 entries per day/ }).waitFor()
+    await page.getByRole('link', { name: 'console-page' }).click()
+    await page.getByRole('heading', { name: 'console-page' }).waitFor()
+    await page.getByRole('button', { name: 'Change plan' }).click()
+    const plans = page.getByRole('dialog', { name: 'Plan of console-page' })
+    await plans.getByLabel('Plan', { exact: true }).selectOption('console.page')
+    await plans.getByRole('button', { name: 'Set plan' }).click()
+    await page.getByText('console.page: 4 entries per day').waitFor()
+    await page.getByText('3 of 4 (75 %)').waitFor()
+    await page.getByRole('slider', { name: 'Entries of console-page by day: 3 entries' }).waitFor()
+    await page.getByRole('region', { name: 'Tokens' }).getByRole('link', { name: 'page token' }).waitFor()
+    await page.getByRole('region', { name: 'Newest entries' }).getByText('entry 2').waitFor()
+    await page.getByText('No alert names this project.').waitFor()
+    await page.getByText('Nothing was erased.').waitFor()
+    for (const [width, theme] of [
+      [1280, 'dark'],
+      [390, 'light'],
+    ] as const) {
+      await show(page, width, theme)
+      await expectFit(page)
+    }
+  })
+})

@@ -21,6 +21,7 @@ import { cliJourneys } from './commands/cli.ts'
 import { logCommandJourneys } from './commands/cli-entries.ts'
 import { deployCommandJourneys } from './commands/deploy-command.ts'
 import { deployKindsJourneys } from './commands/deploy-kinds.ts'
+import { projectJourneys } from './commands/project-journeys.ts'
 import { tableJourneys } from './commands/table-journeys.ts'
 
 describe('a service', () => {
@@ -187,6 +188,7 @@ describe('a service', () => {
   deployCommandJourneys(() => ({ url, token, dataDir: directory.path }))
   deployKindsJourneys(() => ({ url, token, dataDir: directory.path }))
   tableJourneys(() => ({ url, token, dataDir: directory.path }))
+  projectJourneys(() => ({ url, token, dataDir: directory.path }))
 
   test('continues the trace of a caller, logs it and sends spans to a collector', async () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'

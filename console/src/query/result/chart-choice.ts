@@ -95,12 +95,12 @@ function measuresOf(numbers: readonly ShownColumn[], chosen: readonly string[]):
   return names.filter((name) => unitOf(name) === unitOf(names[0] ?? ''))
 }
 
-/** A time with several points, or else a text, or else a number that is different in each row. */
+/** A time with several points or that of the only row, or else a text, or else a number that is different in each row. */
 function axisOf(rows: readonly Row[], { times, numbers, texts }: ChartColumns, chart: Chart | null) {
   const isFree = ({ name }: ShownColumn) => name !== chart?.series && !chart?.y.includes(name)
   const size = ({ name }: ShownColumn) => new Set(rows.map((row) => textAt(row, name))).size
   return (
-    times.find((column) => isFree(column) && size(column) > 1) ??
+    times.find((column) => isFree(column) && (size(column) > 1 || rows.length === 1)) ??
     texts.find((column) => isFree(column) && size(column) > 1) ??
     texts.find(isFree) ??
     (numbers.length > 1 && rows.length > 1

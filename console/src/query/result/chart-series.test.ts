@@ -166,6 +166,17 @@ test('one row is shown as numbers', () => {
   expect(figuresOf(rows, ['calls'], ({ n }) => Number(n))[0]?.value).toBe(9)
 })
 
+test('one row is shown at its time where a chart is chosen', () => {
+  const row = { timestamp: minute(5), plan: 'free', calls: 3 }
+  const { type, x, points, series } = drawnOf([row], timed, chart({ type: 'bars' }))
+  expect({ type, x, points, values: series[0]?.values }).toEqual({
+    type: 'bars',
+    x: 'timestamp',
+    points: [ms(5)],
+    values: [3],
+  })
+})
+
 test('says why there is no chart', () => {
   expect(why([{ message: 'a' }, { message: 'b' }])).toMatch(/^No column has numbers/)
   expect(why([{ calls: 1 }, { calls: 1 }])).toMatch(/^No column can be the x-axis/)

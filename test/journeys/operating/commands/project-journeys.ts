@@ -1,0 +1,96 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { ask } from '../../../support/callers.ts'
+import { runCommand } from '../../../support/command.ts'
+import { scratchDirectory } from '../../../support/scratch.ts'
+import type { LocalService } from './cli.ts'
+
+/** Plans of projects, with commands and in a workspace. */
+export function projectJourneys(service: () => LocalService): void {
+  const { path, remove } = scratchDirectory()
+  afterAll(remove)
+  const write = (file: string, content: string) => writeFileSync(join(path, file), content)
+  const run = (...args: string[]) =>
+    runCommand(args, { cwd: path, environment: { WELLHEAD_DATA_DIR: service().dataDir } })
+  const planOf = async (project: string) =>
+    (await ask(service(), service().token, 'GET', `/api/projects/${project}`)).body.plan
+
+  describe('plans of projects', () => {
+    mkdirSync(join(path, 'endpoints'))
+    mkdirSync(join(path, 'plans'))
+    write('plans/w.pro.yaml', 'retention_days: 30\n')
+    write('plans/w.free.yaml', 'retention_days: 1\nentries_per_day: 50\n')
+
+    test('are those of projects.yaml, which is checked, compared and deployed after the plans', async () => {
+      write('projects.yaml', 'w-acme: w.prp\n')
+      expect((await run('diff')).stdout).toBe(
+        'projects.yaml:1:1: w-acme: No plan has the name "w.prp". Did you mean w.pro? Create plans/w.prp.yaml, or use default.\n',
+      )
+      write('projects.yaml', 'w-acme: 3\n')
+      expect((await run('check')).stdout).toContain('projects.yaml:1:1: w-acme must be the name of a plan')
+      write('projects.yaml', 'w-acme: w.pro\nw-beta: w.pro\nw-none: default\n')
+      const { code, stdout } = await run('diff', '--exit-code')
+      expect([code, stdout]).toEqual([
+        1,
+        expect.stringContaining('updated project w-acme: plan default → w.pro'),
+      ])
+      // An infinite retention becomes a finite one.
+      const refused = await run('deploy')
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining('2 plans would hide entries; nothing was deployed. Use --breaking'),
+      ])
+      const deployed = await run('deploy', '--breaking')
+      expect([deployed.stderr, deployed.code]).toEqual(['', 0])
+      expect(deployed.stdout).toMatch(/2 created, 0 updated, 0 unchanged, 2 plans assigned\.\n$/)
+      expect([await planOf('w-acme'), await planOf('w-beta')]).toEqual(['w.pro', 'w.pro'])
+      expect((await run('diff', '--exit-code')).code).toBe(0)
+    })
+
+    test('stay as they are without an entry, and are written by pull', async () => {
+      write('projects.yaml', 'w-acme: w.pro\n')
+      expect((await run('diff', '--exit-code')).code).toBe(0)
+      expect(await planOf('w-beta')).toBe('w.pro')
+      rmSync(join(path, 'projects.yaml'))
+      expect((await run('pull', '--force')).stdout).toContain('written projects.yaml\n')
+      const pulled = readFileSync(join(path, 'projects.yaml'), 'utf8')
+      expect(pulled).toContain('w-acme: w.pro\nw-beta: w.pro\n')
+      expect((await run('pull')).stdout).toContain('unchanged projects.yaml\n')
+    })
+
+    test('need an admin, and a token for CI deploys nothing with them', async () => {
+      const made = await ask(service(), service().token, 'POST', '/api/access-tokens', { scopes: ['deploy'] })
+      const { token } = made.body
+      write('projects.yaml', 'w-acme: w.free\n')
+      const refused = await run('deploy', '--breaking', '--url', service().url, '--token', token)
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining('projects.yaml requires a token with the scope admin; nothing was deployed.'),
+      ])
+      expect(await planOf('w-acme')).toBe('w.pro')
+    })
+
+    test('are listed, shown and set by commands', async () => {
+      expect((await run('project', 'plan', 'w-acme', 'w.free', '--breaking')).stdout).toBe(
+        'w-acme has the plan w.free.\n',
+      )
+      expect((await run('project', 'list', '--search', 'w-acme')).stdout).toMatch(
+        /^PROJECT +PLAN +ENTRIES +BYTES +LAST ENTRY AT\nw-acme +w\.free +0 +0 /,
+      )
+      const shown = JSON.parse((await run('project', 'show', 'w-acme', '--json')).stdout)
+      expect(shown).toMatchObject({
+        project: 'w-acme',
+        limits: { retention_days: 1, entries_per_day: 50, bytes_per_day: null },
+        today: { entries: 0, bytes: 0, requests: 0 },
+      })
+      expect(await run('project', 'usage', 'w-acme')).toMatchObject({
+        code: 0,
+        stderr: 'Nothing was sent or requested.\n',
+      })
+      expect((await run('project', 'plan', 'w-acme', 'w.none')).stderr).toContain(
+        'No plan has the name "w.none"',
+      )
+    })
+  })
+}
