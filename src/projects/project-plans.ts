@@ -86,9 +86,13 @@ export class ProjectPlans {
 
   /** The plan that holds. A plan that does not exist counts as the default one. */
   of(project: string): Plan {
+    return this.named(this.nameOf(project))
+  }
+
+  /** The plan that holds for projects to which this name is assigned. */
+  named(name: string): Plan {
     const { find } = this.#options
-    const name = this.#assigned.get(project)
-    return (name === undefined ? undefined : find(name)) ?? find(defaultPlan) ?? unlimited
+    return find(name) ?? find(defaultPlan) ?? unlimited
   }
 
   retentionOf(project: string | undefined): number | undefined {

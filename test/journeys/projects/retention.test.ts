@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask } from '../../support/callers.ts'
+import { manualClock, manualTime } from '../../support/manual-clock.ts'
+import { scratchDirectory } from '../../support/scratch.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+
+const dayMs = 86_400_000
+const directory = scratchDirectory()
+const clock = manualClock(Date.now())
+let time = manualTime(clock)
+let service: RunningService
+const open = async () => {
+  time = manualTime(clock)
+  service = await openService({ engine: 'embedded', dataDir: directory.path, time })
+}
+beforeAll(() => open())
+afterAll(async () => {
+  await service.close()
+  directory.remove()
+})
+
+const admin = (method: string, path: string, body?: unknown) =>
+  ask(service, service.adminToken.token, method, `/api/${path}`, body)
+const done = async (method: string, path: string, body?: unknown) => {
+  const { status, body: result } = await admin(method, path, body)
+  expect(status, `${method} ${path}: ${JSON.stringify(result)}`).toBeLessThan(300)
+}
+const at = (days: number) => new Date(clock.now() - days * dayMs).toISOString()
+const send = async (source: string, project: string, ages: readonly number[]) => {
+  const entries = ages.map((days) => ({ id: `d${days}`, project, timestamp: at(days) }))
+  expect((await admin('POST', `logs?source=${source}`, entries)).body).toMatchObject({
+    accepted: ages.length,
+  })
+}
+
+test('a shorter retention is refused on every way, with what it hides, and nothing is stored', async () => {
+  const source = { name: 'asked_logs', retention_days: 90 }
+  await done('POST', 'sources', { ...source, retention_days: 30 })
+  await done('PATCH', 'sources/asked_logs', { retention_days: 90 })
+  const plans = [
+    { name: 'ASKED', retention_days: 60 },
+    { name: 'SMALLER', retention_days: 10 },
+  ]
+  await done('POST', 'deployments', { plans: [{ ...plans[0], retention_days: 5 }] })
+  await done('POST', 'deployments', { plans })
+  await done('PUT', 'projects/asked-a?breaking=true', { plan: 'ASKED' })
+  await send('asked_logs', 'asked-a', [1, 20, 40, 70])
+  await send('asked_logs', 'asked-b', [1, 20, 40, 70])
+  const [oldest, oldestOfPlan] = [70, 40].map(at)
+
+  const ofSource = { definition: 'sources/asked_logs', entries: 4, oldest }
+  const ofPlan = { definition: 'plans/ASKED', entries: 1, oldest: oldestOfPlan }
+  const ofProject = { definition: 'projects/asked-a', entries: 2, oldest: oldestOfPlan }
+  const ofDefault = { definition: 'plans/default', entries: 1, oldest }
+  const shorter = { retention_days: 30 }
+  const short = { ...plans[0], ...shorter }
+  const ways: [method: string, path: string, body: object | undefined, change: object][] = [
+    ['PATCH', 'sources/asked_logs', shorter, ofSource],
+    ['PUT', 'sources/asked_logs', { ...source, ...shorter }, ofSource],
+    ['POST', 'sources/asked_logs/versions/1/restore', undefined, ofSource],
+    ['POST', 'deployments', { sources: [{ ...source, ...shorter }] }, ofSource],
+    ['PATCH', 'plans/ASKED', shorter, ofPlan],
+    ['PUT', 'plans/ASKED', short, ofPlan],
+    ['POST', 'plans/ASKED/versions/1/restore', undefined, { ...ofPlan, entries: 2 }],
+    ['POST', 'deployments', { plans: [short] }, ofPlan],
+    ['PUT', 'projects/asked-a', { plan: 'SMALLER' }, ofProject],
+    ['POST', 'plans', { name: 'default', retention_days: 50 }, ofDefault],
+    ['POST', 'deployments', { plans: [{ name: 'default', retention_days: 50 }] }, ofDefault],
+  ]
+  const state = async () => [
+    (await admin('GET', 'sources/asked_logs')).body.version,
+    (await admin('GET', 'plans')).body.map(({ name, version }: { name: string; version: number }) => [
+      name,
+      version,
+    ]),
+    (await admin('GET', 'projects/asked-a')).body.plan,
+  ]
+  const before = await state()
+  const refused = async ([method, path, body, change]: (typeof ways)[number]) => {
+    const response = await admin(method, path, body)
+    expect([method, path, response.status, response.body.error]).toMatchObject([
+      ...[method, path, 409],
+      { code: 'breaking_change', changes: [change] },
+    ])
+    return response.body.error
+  }
+  for (const way of ways) await refused(way)
+  const { message, changes } = await refused(ways[0] as (typeof ways)[number])
+  expect(message).toBe(
+    'A change would hide entries, so nothing was changed. Set breaking=true to change it anyway.',
+  )
+  const deletedOn = new Date(Math.ceil((clock.now() + dayMs) / dayMs) * dayMs).toISOString().slice(0, 10)
+  expect(changes[0].message).toBe(
+    `retention_days 90 → 30; 4 entries, the oldest from ${oldest}, will be hidden at once and deleted on ${deletedOn}`,
+  )
+  expect(await state()).toEqual(before)
+  const planned = { sources: [{ ...source, ...shorter }], dry_run: true }
+  expect((await admin('POST', 'deployments', planned)).body.sources[0].changes).toMatchObject([
+    { breaking: true, entries: 4 },
+  ])
+  // What is longer, or changes nothing of it, needs no confirmation.
+  expect((await admin('PATCH', 'sources/asked_logs', { description: 'Asked.' })).status).toBe(200)
+  expect((await admin('PUT', 'projects/asked-a', { plan: 'default' })).status).toBe(200)
+})
+
+test('a plan in use is deleted or renamed only with a confirmation that names its projects', async () => {
+  const plan = { name: 'USED', retention_days: 60 }
+  await done('POST', 'deployments', { plans: [plan] })
+  await done('POST', 'plans?breaking=true', { name: 'default', retention_days: 30 })
+  await done('PUT', 'projects/asked-a', { plan: 'USED' })
+  const oldest = at(40)
+  await send('asked_logs', 'used-a', [40])
+  await done('PUT', 'projects/used-a', { plan: 'USED' })
+  const change = {
+    definition: 'plans/USED',
+    entries: 2,
+    message: expect.stringMatching(
+      /; projects asked-a, used-a get the plan default \(retention_days 60 → 30\); 2 entries, /,
+    ),
+  }
+  const ways: [method: string, path: string, body?: object][] = [
+    ['DELETE', 'plans/USED'],
+    ['PATCH', 'plans/USED', { name: 'OTHER' }],
+    ['POST', 'deployments', { delete: { plans: ['USED'] } }],
+  ]
+  for (const [method, path, body] of ways) {
+    const { status, body: refused } = await admin(method, path, body)
+    expect([method, status, refused.error]).toMatchObject([
+      ...[method, 409],
+      { code: 'breaking_change', changes: [change] },
+    ])
+    expect(refused.error.changes[0].oldest <= oldest).toBe(true)
+  }
+  expect((await admin('GET', 'plans/USED')).body.version).toBe(1)
+  expect((await admin('DELETE', 'plans/USED?breaking=true')).status).toBe(204)
+  expect((await admin('GET', 'projects/used-a')).body.plan).toBe('USED')
+  // The name has projects, so a new plan with it can hide entries, too.
+  const again = await admin('POST', 'plans', { ...plan, retention_days: 20 })
+  expect([again.status, again.body.error.changes]).toMatchObject([409, [{ definition: 'plans/USED' }]])
+  expect((await admin('DELETE', 'plans/default')).status).toBe(204)
+  expect((await admin('POST', 'plans?breaking=true', plan)).status).toBe(201)
+})
