@@ -141,8 +141,9 @@ export function createStorage(options: ServiceOptions) {
           time,
           log,
           topology,
-          plans: () => planDefinitions.list().map(({ definition }) => definition),
+          plans: () => catalog.log.history(planForm.name),
           sources: () => sources.list(),
+          deleteAfterMs: settings.deleteAfter,
         })
       },
       async stop() {

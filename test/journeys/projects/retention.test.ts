@@ -1,5 +1,6 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask } from '../../support/callers.ts'
+import { ask, makeToken } from '../../support/callers.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
@@ -139,4 +140,53 @@ test('a plan in use is deleted or renamed only with a confirmation that names it
   expect([again.status, again.body.error.changes]).toMatchObject([409, [{ definition: 'plans/USED' }]])
   expect((await admin('DELETE', 'plans/default')).status).toBe(204)
   expect((await admin('POST', 'plans?breaking=true', plan)).status).toBe(201)
+})
+
+const stored = async (source: string, project: string) => {
+  const sql = `SELECT count() FROM ${source} WHERE project = '${project}'`
+  const { body } = await service.engine.query({ sql, format: 'TabSeparated' }, { deadlineMs: 30_000 })
+  return Number(body.toString())
+}
+const restart = async () => {
+  await service.close()
+  await open()
+}
+const minutesMs = 300_000
+/** Lets the service live through some time, with what it does in the background. */
+const live = async (ms: number) => {
+  for (const endMs = clock.now() + ms; clock.now() < endMs; ) {
+    time.advance(Math.min(minutesMs, endMs - clock.now()))
+    await setTimeout()
+    await admin('GET', 'sources')
+  }
+}
+/** Until an hour after the midnight at which entries leave the disk that are hidden now. */
+const untilDeletedMs = () => Math.ceil((clock.now() + dayMs) / dayMs) * dayMs + dayMs / 24 - clock.now()
+
+test('entries that a smaller plan hides leave the disk after a day, at midnight, also if the service restarts', async () => {
+  await done('POST', 'sources', { name: 'plan_logs' })
+  await done('POST', 'deployments', { plans: [{ name: 'TWO', retention_days: 2 }] })
+  await done('POST', 'deployments', { plans: [{ name: 'TEN', retention_days: 10 }] })
+  const ages = [0, 5, 20]
+  for (const project of ['smaller', 'shorter', 'back', 'other']) await send('plan_logs', project, ages)
+  await done('PUT', 'projects/shorter?breaking=true', { plan: 'TEN' })
+  await done('PUT', 'projects/smaller?breaking=true', { plan: 'TWO' })
+  await done('PUT', 'projects/back?breaking=true', { plan: 'TWO' })
+  await done('PATCH', 'plans/TEN?breaking=true', { retention_days: 3 })
+  const tenant = await makeToken(service, { scopes: ['search'], project: 'smaller' })
+  const search = { from: '2020-01-01T00:00:00Z' }
+  const seen = await ask(service, tenant.token, 'POST', '/api/sources/plan_logs/search', search)
+  expect(seen.body.map(({ id }: { id: string }) => id)).toEqual(['d0'])
+  const all = () =>
+    Promise.all(['smaller', 'shorter', 'back', 'other'].map((project) => stored('plan_logs', project)))
+  const dueMs = clock.now() + untilDeletedMs()
+  await restart()
+  await live(2 * 3_600_000)
+  await done('PUT', 'projects/back', { plan: 'default' })
+  await restart()
+  await live(dueMs - dayMs / 12 - clock.now())
+  expect(await all()).toEqual([3, 3, 3, 3])
+  await restart()
+  await live(3 * 3_600_000)
+  await expect.poll(all).toEqual([1, 1, 3, 3])
 })
