@@ -21,6 +21,8 @@ interface Shortening {
   kind: string
   /** Such as `retention_days 90 → 7`. */
   what: string
+  /** Whether entries stay on the disk for a while. */
+  isDelayed: boolean
   conditions: readonly { source: string; sql: string }[]
 }
 
@@ -40,7 +42,7 @@ export class HiddenEntries {
     return this.#options.clock.now()
   }
 
-  async change({ kind, what, conditions }: Shortening): Promise<DefinitionChange> {
+  async change({ kind, what, conditions, isDelayed }: Shortening): Promise<DefinitionChange> {
     const { clock, deleteAfterMs } = this.#options
     const { entries, oldest } = await this.#count(conditions)
     const day = new Date(deletionTime(clock.now(), deleteAfterMs)).toISOString().slice(0, 10)
@@ -49,7 +51,7 @@ export class HiddenEntries {
     const effect =
       entries === 0
         ? 'it hides no entries now, and others earlier than before'
-        : `${subject} will be hidden at once and deleted on ${day}`
+        : `${subject} will be ${isDelayed ? `hidden at once and deleted on ${day}` : 'deleted at once'}`
     return { kind, breaking: true, message: `${what}; ${effect}`, entries, oldest }
   }
 

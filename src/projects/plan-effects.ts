@@ -84,5 +84,5 @@ export function retentionChange(
     })
     return terms.length === 0 ? [] : [{ source, sql: terms.join(' OR ') }]
   })
-  return hiddenEntries.change({ kind, what, conditions })
+  return hiddenEntries.change({ kind, what, conditions, isDelayed: true })
 }

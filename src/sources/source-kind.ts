@@ -158,7 +158,9 @@ async function changesOf(
   if (days > was) add('retention_raised', false, what)
   if (days < was) {
     const conditions = [{ source: name, sql: olderSql(days, hiddenEntries.now()) }]
-    changes.push(await hiddenEntries.change({ kind: 'retention_lowered', what, conditions }))
+    changes.push(
+      await hiddenEntries.change({ kind: 'retention_lowered', what, conditions, isDelayed: false }),
+    )
   }
   for (const column of after.columns) {
     const old = before.columns.find((one) => one.name === column.name)
