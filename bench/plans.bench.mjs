@@ -167,7 +167,7 @@ async function tenantOf(url, project) {
   if (existing.status === 404) {
     await request(url, 'POST', '/api/plans', JSON.stringify({ name: 'BENCH', ...plan }))
   }
-  await request(url, 'PUT', `/api/projects/${project}`, JSON.stringify({ plan: 'BENCH' }))
+  await request(url, 'PUT', `/api/projects/${project}?breaking=true`, JSON.stringify({ plan: 'BENCH' }))
   const made = await request(
     url,
     'POST',

@@ -22,7 +22,9 @@ import { Lines } from '../intake/lines.ts'
 import { LiveTail } from '../live/live-tail.ts'
 import { ErasureFile } from '../projects/erasure-file.ts'
 import { Erasures } from '../projects/erasures.ts'
+import { HiddenEntries } from '../projects/hidden-entries.ts'
 import { defaultPlan, readPlan } from '../projects/plan.ts'
+import { assignmentChange } from '../projects/plan-effects.ts'
 import { plans as planForm } from '../projects/plan-kind.ts'
 import { ProjectPlans } from '../projects/project-plans.ts'
 import { ProjectReport } from '../projects/project-report.ts'
@@ -83,6 +85,12 @@ export function createStorage(options: ServiceOptions) {
     file: new ErasureFile(settings.dataDir),
     eraseTables: (project) => tables.eraseProject(project, shippedBy),
   })
+  const hiddenEntries = new HiddenEntries({
+    engine,
+    clock,
+    hidden: () => erasures.hidden,
+    deleteAfterMs: settings.deleteAfter,
+  })
   let sweep: ReturnType<typeof startRetentionSweep> | undefined
 
   const store = new EntryStore({
@@ -110,6 +118,7 @@ export function createStorage(options: ServiceOptions) {
     sources,
     rules: new SourceRules(readDefaultRules(settings.defaultRules)),
     tables,
+    hiddenEntries,
     sourcesAndTables,
     endpoints: new Endpoints(catalog, endpointForm, sourcesAndTables),
     dashboards: new Items(catalog, dashboardForm, readDashboard),
@@ -120,6 +129,9 @@ export function createStorage(options: ServiceOptions) {
       usage,
       report: new ProjectReport({ engine, clock, usage }),
       erasures,
+      /** What a tenant would no longer see with another plan; undefined: nothing less. */
+      assignmentChange: (project: string, plan: string) =>
+        assignmentChange({ hiddenEntries, sources, plans }, project, plan),
       async open() {
         usage.storeReports(appendTo(alertsSource, { store }))
         await plans.open()
@@ -129,8 +141,9 @@ export function createStorage(options: ServiceOptions) {
           time,
           log,
           topology,
-          plans: () => planDefinitions.list().map(({ definition }) => definition),
+          plans: () => catalog.log.history(planForm.name),
           sources: () => sources.list(),
+          deleteAfterMs: settings.deleteAfter,
         })
       },
       async stop() {

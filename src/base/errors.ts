@@ -28,6 +28,10 @@ export interface BreakingChange {
   endpoint?: string
   kind: string
   message: string
+  /** Stored entries that the change hides and that are deleted later. */
+  entries?: number
+  /** Timestamp of the oldest of them. */
+  oldest?: string | null
 }
 
 interface Described {
@@ -171,10 +175,11 @@ export const inUse = define('in_use', 409, (name: string, users: readonly string
 export const breakingChange = define(
   'breaking_change',
   409,
-  (changes: readonly BreakingChange[], remedy: string) => ({
-    message: `${changes.length === 1 ? 'A change' : `${changes.length} changes`} would break callers, so ${remedy}`,
-    details: { changes },
-  }),
+  (changes: readonly BreakingChange[], remedy: string) => {
+    const subject = changes.length === 1 ? 'A change' : `${changes.length} changes`
+    const effect = changes.every(({ entries }) => entries !== undefined) ? 'hide entries' : 'break callers'
+    return { message: `${subject} would ${effect}, so ${remedy}`, details: { changes } }
+  },
 )
 export const versionConflict = define(
   'version_conflict',

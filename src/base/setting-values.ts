@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { serverAddresses } from './server-addresses.ts'
+import { parseDuration } from './text/duration.ts'
 
 export const text = z.string().min(1)
 
@@ -21,6 +22,11 @@ export const byteSize = z
     const unit = (/[kmgt]/i.exec(value)?.[0].toLowerCase() ?? '') as keyof typeof byteUnits
     return Math.floor(Number.parseFloat(value) * byteUnits[unit])
   })
+
+export const durationMs = z
+  .string()
+  .transform((value) => (parseDuration(value) ?? Number.NaN) * 1000)
+  .pipe(z.number().max(3650 * 86_400_000))
 
 export const onOrOff = {
   schema: z.enum(['on', 'off']).transform((value) => value === 'on'),

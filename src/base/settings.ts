@@ -7,6 +7,7 @@ import { mailSender, mailServer } from './mail-server.ts'
 import {
   byteSize,
   defaultRules,
+  durationMs,
   isAddressList,
   isIssuer,
   isLogo,
@@ -263,6 +264,12 @@ const definitions = {
     default: '256MiB',
     expected: 'a size, such as 1GiB',
     description: 'Free disk space below which logs are refused.',
+  },
+  deleteAfter: {
+    schema: durationMs,
+    default: '1d',
+    expected: 'a duration of at most 3650d, such as 12h or 7d',
+    description: 'How long entries stay on the disk after a shorter retention has hidden them.',
   },
   engineNode: {
     schema: text,

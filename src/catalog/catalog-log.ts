@@ -122,6 +122,16 @@ export class CatalogLog {
     return (await this.#query<CatalogRow>(`${rowSql} WHERE ${condition}`, { kind, id })).map(readRecord)
   }
 
+  /** Every version of a kind that is kept, oldest first, also of what was deleted. */
+  async history(kind: string): Promise<CatalogRecord[]> {
+    const condition = `kind = ${sqlText(kind)}`
+    const records: CatalogRecord[] = []
+    for (const [after, end] of await this.#pages(0, condition)) {
+      records.push(...(await this.#read(condition, after, end)))
+    }
+    return records
+  }
+
   async version(kind: string, id: string, version: number): Promise<CatalogRecord | undefined> {
     const condition =
       'kind = {kind:String} AND id = {id:String} AND version = {version:UInt32} ORDER BY position LIMIT 1'

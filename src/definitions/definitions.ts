@@ -56,6 +56,7 @@ const maxAttempts = 10
 
 const remedies = {
   one: 'nothing was changed. Set breaking=true to change it anyway.',
+  deletion: 'nothing was deleted. Set breaking=true to delete it anyway.',
   deployment: 'nothing was deployed. Send "allow_breaking": true to deploy anyway.',
 }
 
@@ -106,9 +107,9 @@ export class Definitions {
     return this.#views(kind, versions.filter(this.#readable(kind, reader)))
   }
 
-  create(folder: string, body: unknown, terms: Pick<ChangeTerms, 'by' | 'note'>): Promise<object> {
+  create(folder: string, body: unknown, terms: Omit<ChangeTerms, 'expected'>): Promise<object> {
     const kind = this.#kind(folder)
-    return this.#changeOne({ ...terms, expected: undefined, breaking: true }, async () => {
+    return this.#changeOne(kind, { ...terms, expected: undefined }, async () => {
       const fields = sentFields(kind, body)
       const id = givenId(kind, fields)
       if (id !== undefined && (await this.#isKnown(kind, id))) throw nameTaken(id)
@@ -125,7 +126,7 @@ export class Definitions {
     terms: ChangeTerms,
   ): Promise<object> {
     const kind = this.#kind(folder)
-    return this.#changeOne(terms, async () => {
+    return this.#changeOne(kind, terms, async () => {
       const current = expected(this.find(folder, reference, terms.by), terms)
       const sent = sentFields(kind, typeof body === 'function' ? body(current) : body)
       const kept = omitted === 'stay' ? kind.fieldsOf(current) : { name: current.name }
@@ -139,7 +140,7 @@ export class Definitions {
 
   restore(folder: string, reference: string, version: number, terms: ChangeTerms): Promise<object> {
     const kind = this.#kind(folder)
-    return this.#changeOne(terms, async () => {
+    return this.#changeOne(kind, terms, async () => {
       const current = expected(this.find(folder, reference, terms.by), terms)
       const record = await this.#options.catalog.log.version(kind.name, current.id, version)
       if (!record) throw invalidParameter('version', `${reference} has no version ${version}.`)
@@ -147,9 +148,10 @@ export class Definitions {
     })
   }
 
-  async delete(folder: string, reference: string, terms: Pick<ChangeTerms, 'by' | 'expected'>) {
+  async delete(folder: string, reference: string, terms: Omit<ChangeTerms, 'note'>) {
     const kind = this.#kind(folder)
-    await this.#run({ by: terms.by, note: '' }, terms.expected === undefined, async () => {
+    const refused = terms.breaking ? undefined : ({ which: 'hidden', remedy: remedies.deletion } as const)
+    await this.#run({ by: terms.by, note: '', refused }, terms.expected === undefined, async () => {
       const current = expected(this.find(folder, reference, terms.by), terms)
       return [{ kind, id: current.id, current, fields: undefined }]
     })
@@ -175,9 +177,9 @@ export class Definitions {
       await refuseRepeated(wanted)
       return wanted
     }
-    const breaking = allow_breaking ? undefined : remedies.deployment
+    const refused = allow_breaking ? undefined : ({ which: 'breaking', remedy: remedies.deployment } as const)
     const steps = await this.#run(
-      { by, note, breaking, dryRun: dry_run, skipsUnchanged: true, admit },
+      { by, note, refused, dryRun: dry_run, skipsUnchanged: true, admit },
       true,
       resolve,
     )
@@ -269,11 +271,12 @@ export class Definitions {
     return (await this.#options.catalog.log.knownIds(kind.name, [id])).size > 0
   }
 
-  async #changeOne(terms: ChangeTerms, resolve: () => Promise<Wanted>): Promise<object> {
-    const breaking = terms.breaking ? undefined : remedies.one
+  async #changeOne(kind: Kind, terms: ChangeTerms, resolve: () => Promise<Wanted>): Promise<object> {
+    const which = kind.docs.refusesBreaking ? 'breaking' : 'hidden'
+    const refused = terms.breaking ? undefined : ({ which, remedy: remedies.one } as const)
     const isRetried = terms.expected === undefined
-    const [step] = await this.#run({ ...terms, breaking }, isRetried, async () => [await resolve()])
-    const { kind, id, current: before, prepared } = step as Step
+    const [step] = await this.#run({ ...terms, refused }, isRetried, async () => [await resolve()])
+    const { id, current: before, prepared } = step as Step
     const item = kind.items.find(id) ?? (step as Step).after
     const warnings = (await prepared.warnings?.()) ?? []
     const [view] = await this.#views(kind, [item], { before, warnings })
@@ -294,7 +297,7 @@ export class Definitions {
       const { revision } = catalog
       const planned = await planChange(this.#options, await resolve(), terms)
       if (terms.dryRun) return planned
-      refuseBreaking(planned, terms.breaking)
+      refuseBreaking(planned, terms.refused)
       const steps = planned.filter(({ action }) => action !== 'unchanged')
       if (steps.length === 0) return planned
       try {

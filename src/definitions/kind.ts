@@ -27,6 +27,10 @@ export interface DefinitionChange {
   kind: string
   breaking: boolean
   message: string
+  /** Stored entries that the change hides and that are deleted later. Every request for such a change has to insist. */
+  entries?: number
+  /** Timestamp of the oldest of them. */
+  oldest?: string | null
   parameter?: string
   column?: string
 }
@@ -147,6 +151,8 @@ interface KindDocs {
   texts?: { reference?: string; create?: string; change?: string; delete?: string; restore?: string }
   /** Whether a change that breaks callers is refused unless the caller insists. */
   refusesBreaking?: boolean
+  /** Whether a change can hide entries, which is refused unless the caller insists. */
+  hidesEntries?: boolean
   /** Whether more than the definition is deleted, so that the caller has to repeat its name. */
   confirms?: boolean
 }
@@ -228,6 +234,8 @@ export interface Kind<Item extends Saved = any> extends KindForm {
     after: Item | undefined,
     next: NextDefinitions,
   ): Promise<DefinitionChange[]> | DefinitionChange[]
+  /** What others notice of a new definition. */
+  creation?(after: Item, next: NextDefinitions): Promise<DefinitionChange[]>
   /** Throws if the state after the change needs something that the change takes away. */
   refuseUsed?(before: Item, after: Item | undefined, next: NextDefinitions): Promise<void> | void
   /** Creates what a new version needs, before it is stored. What is left of a failure must not show. */

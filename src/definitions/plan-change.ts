@@ -8,7 +8,7 @@ import { mayReadItem, refuseAudit, shownName } from './audit-rule.ts'
 import type { Kind, Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
 import { refuseSharedNames } from './shared-names.ts'
-import { catalogChanges, naming, type Step, type Wanted } from './step.ts'
+import { catalogChanges, naming, type Refused, type Step, type Wanted } from './step.ts'
 
 interface PlanOptions {
   catalog: Catalog
@@ -22,8 +22,8 @@ export interface RunTerms {
   note: string
   /** Whether a definition that stays the same keeps its version. */
   skipsUnchanged?: boolean
-  /** What the caller can do about changes that break something. Undefined: they are made. */
-  breaking?: string | undefined
+  /** The changes that are refused, and what the caller can do about them. Undefined: all are made. */
+  refused?: Refused | undefined
   dryRun?: boolean
   /** Throws if the author may not make such a change. Not called for what stays the same. */
   admit?: Admit
@@ -62,7 +62,11 @@ export async function planChange(
     catalog.refuseMany(catalogChanges(steps))
     for (const step of steps) {
       const { kind, current, after } = step
-      if (!current || step.action === 'unchanged') continue
+      if (step.action === 'unchanged') continue
+      if (!current) {
+        step.changes.push(...((await kind.creation?.(after as Saved, next)) ?? []))
+        continue
+      }
       await naming(step, () => kind.refuseUsed?.(current, after, next))
       step.changes.push(...((await kind.changes?.(current, after, next)) ?? []))
     }

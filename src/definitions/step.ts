@@ -42,15 +42,21 @@ export function catalogChanges(steps: readonly Step[]): CatalogChange[] {
     })
 }
 
-export function refuseBreaking(steps: readonly Step[], remedy: string | undefined): void {
-  if (remedy === undefined) return
+export interface Refused {
+  /** `hidden`: only changes that hide entries. */
+  which: 'breaking' | 'hidden'
+  remedy: string
+}
+
+export function refuseBreaking(steps: readonly Step[], refused: Refused | undefined): void {
+  if (refused === undefined) return
+  const isRefused = ({ breaking, entries }: DefinitionChange) =>
+    breaking && (refused.which === 'breaking' || entries !== undefined)
   // Callers know the name from before.
   const found = steps.flatMap(({ name, current, kind, changes }) =>
-    changes
-      .filter(({ breaking }) => breaking)
-      .map((change) => ({ ...placeOf(kind, current?.name ?? name), ...change })),
+    changes.filter(isRefused).map((change) => ({ ...placeOf(kind, current?.name ?? name), ...change })),
   )
-  if (found.length > 0) throw breakingChange(found, remedy)
+  if (found.length > 0) throw breakingChange(found, refused.remedy)
 }
 
 function placeOf({ name: kind, folder }: Kind, name: string) {

@@ -16,9 +16,9 @@ export const followEveryMs = 1_000
 /** Condition for rows that were stored since the newest one that was read, and for some before it: rows may become visible late. */
 export const isNewSql = (at: string) => `${at} > toDateTime64({since:String}, 6, 'UTC') - INTERVAL 10 SECOND`
 
-/** The plan that each project was assigned last. */
+/** The plan that each project was assigned last, and when. */
 export function assignedSql(table = '_projects'): string {
-  return `SELECT project, argMax(p.plan, p.at) AS plan FROM ${table} AS p GROUP BY project`
+  return `SELECT project, argMax(p.plan, p.at) AS plan, max(p.at) AS assigned_at FROM ${table} AS p GROUP BY project`
 }
 
 export function createProjectTables(topology: Topology): string[] {

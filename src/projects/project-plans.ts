@@ -86,9 +86,13 @@ export class ProjectPlans {
 
   /** The plan that holds. A plan that does not exist counts as the default one. */
   of(project: string): Plan {
+    return this.named(this.nameOf(project))
+  }
+
+  /** The plan that holds for projects to which this name is assigned. */
+  named(name: string): Plan {
     const { find } = this.#options
-    const name = this.#assigned.get(project)
-    return (name === undefined ? undefined : find(name)) ?? find(defaultPlan) ?? unlimited
+    return find(name) ?? find(defaultPlan) ?? unlimited
   }
 
   retentionOf(project: string | undefined): number | undefined {
@@ -122,11 +126,23 @@ export class ProjectPlans {
 
   async assign(project: string, plan: string): Promise<void> {
     this.check(project, plan)
+    // A row would be the time of the assignment, which delays the deletion of what the plan hides.
+    if (this.nameOf(project) === plan && (await this.#storedPlan(project)) === plan) return
     const target = { table: '_projects', format: 'JSONEachRow' } as const
     await this.#options.engine.insert(target, writeJsonRows([{ project, plan }]), limits)
     this.#assignedSince?.add(project)
     this.#take(project, plan)
     this.changed()
+  }
+
+  async #storedPlan(project: string): Promise<string> {
+    const sql = `SELECT plan FROM (${assignedSql()}) WHERE project = {project:String}`
+    const rows = await queryRows<{ plan: string }>(
+      this.#options.engine,
+      { sql, parameters: { project } },
+      limits,
+    )
+    return rows[0]?.plan ?? defaultPlan
   }
 
   #take(project: string, plan: string): void {

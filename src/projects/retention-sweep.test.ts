@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import { systemTime } from '../base/clock.ts'
+import { manualTime } from '../../test/support/manual-clock.ts'
+import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import { singleServer } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
-import { planShape } from './plan.ts'
-import { startRetentionSweep } from './retention-sweep.ts'
+import { checkEveryMs, startRetentionSweep } from './retention-sweep.ts'
 
 test('a stop waits for one source, not for all', async () => {
   const counted: string[] = []
@@ -19,13 +19,25 @@ test('a stop waits for one source, not for all', async () => {
       return { body: Buffer.from(source === undefined ? '' : '0') }
     },
   } as unknown as Engine
+  const time = manualTime()
+  const definition = { name: 'short', retention_days: 1 }
+  const planRecord: CatalogRecord = {
+    ...{ kind: 'plan', id: 'one', version: 1, deleted: false, entry: '', changed_by: '' },
+    ...{ body: { definition }, changed_at: '2020-01-01T00:00:00Z', address: '', request_id: '' },
+  }
   const sweep = startRetentionSweep({
-    ...{ engine, time: systemTime(), log: pino({ level: 'silent' }) },
+    ...{ engine, time, log: pino({ level: 'silent' }) },
     topology: () => singleServer('wellhead'),
-    plans: () => [planShape.parse({ name: 'short', retention_days: 1 })],
+    plans: async () => [planRecord],
+    deleteAfterMs: 0,
     sources: () => ['one', 'two', 'three'].map((name) => ({ name, retention_days: 7 })),
   })
-  await expect.poll(() => counted).not.toEqual([])
+  await expect
+    .poll(() => {
+      time.advance(checkEveryMs)
+      return counted
+    })
+    .not.toEqual([])
   await stopped
   expect(counted).toEqual(['one'])
 })

@@ -2,41 +2,51 @@ import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { repeat } from '../base/repeat.ts'
 import { isWrittenByService, quarantineSource } from '../catalog/built-in-sources.ts'
+import type { CatalogRecord } from '../catalog/catalog-state.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText } from '../engine/json-rows.ts'
 import { assignedSql } from '../engine/project-tables.ts'
 import { removeRows, tablesRemoving } from '../engine/removed-rows.ts'
 import { sqlText } from '../sql/names.ts'
-import { defaultPlan, type Plan } from './plan.ts'
+import { protectedSince, steadyClock } from './delayed-deletion.ts'
+import { defaultPlan } from './plan.ts'
+import { longestRetentions } from './protected-plans.ts'
+
+const dayMs = 86_400_000
 
 interface RetentionSweepOptions {
   engine: Engine
   time: Timers
   log: Pick<Log, 'info' | 'warn'>
   topology: () => Topology
-  plans: () => readonly Plan[]
+  /** Every version of all plans that is kept, oldest first. */
+  plans: () => Promise<readonly CatalogRecord[]>
   sources: () => readonly { name: string; retention_days: number }[]
+  /** How long entries stay on the disk after a change has hidden them. */
+  deleteAfterMs: number
 }
 
-const checkEveryMs = 300_000
-const dayMs = 86_400_000
+export const checkEveryMs = 300_000
 const limits = { deadlineMs: 120_000 }
 
 /**
  * After each midnight (UTC), removes entries that their plan has hidden for up to a day: whole days, so that the parts of a day
- * are written again once for each retention.
+ * are written again once for each retention. Entries that a changed plan has hidden stay longer: see `deletionTime`.
  */
 export function startRetentionSweep(options: RetentionSweepOptions) {
   const { time, log } = options
+  const isSteady = steadyClock(checkEveryMs)
   let sweptDay = ''
   return repeat({
     time,
     everyMs: checkEveryMs,
     atOnce: true,
     async work(isStopped) {
-      const today = dayOf(time.wall.now())
-      if (today !== sweptDay && (await sweep(options, isStopped))) sweptDay = today
+      const nowMs = time.wall.now()
+      if (!isSteady(nowMs)) return
+      const today = dayOf(nowMs)
+      if (today !== sweptDay && (await sweep(options, nowMs, isStopped))) sweptDay = today
     },
     onFailure: (error) =>
       log.warn({ err: error }, 'removing entries beyond the retention of plans failed; retrying'),
@@ -47,12 +57,17 @@ export function startRetentionSweep(options: RetentionSweepOptions) {
  * Returns whether nothing is left to do. A source whose rows are being removed has its turn later. Ends early if it is stopped,
  * because with many projects each source takes seconds.
  */
-async function sweep(options: RetentionSweepOptions, isStopped: () => boolean): Promise<boolean> {
+async function sweep(
+  options: RetentionSweepOptions,
+  nowMs: number,
+  isStopped: () => boolean,
+): Promise<boolean> {
   const { engine, topology, sources, log } = options
+  const expiredOf = await expiredEntries(options, nowMs)
   let isDone = true
   for (const { name, retention_days } of sources()) {
     if (isStopped()) return false
-    const condition = expiredSql(options, retention_days)
+    const condition = expiredOf(retention_days)
     const isOfService = isWrittenByService(name) && name !== quarantineSource
     if (condition === undefined || isOfService) continue
     if ((await tablesRemoving(engine, topology(), [name])).size > 0) {
@@ -68,30 +83,31 @@ async function sweep(options: RetentionSweepOptions, isStopped: () => boolean): 
   return isDone
 }
 
-/** Undefined if no plan is shorter than the source. */
-function expiredSql(
-  { plans, time, topology }: RetentionSweepOptions,
-  sourceDays: number,
-): string | undefined {
-  const { database } = topology()
-  const nowMs = time.wall.now()
-  const all = plans()
-  const terms = all.flatMap(({ name, retention_days: days }) => {
-    if (days === null || days >= sourceDays) return []
-    const before = `timestamp < toDateTime64('${dayOf(nowMs - days * dayMs)} 00:00:00', 6, 'UTC')`
-    return `(${before} AND ${projectsOf(name, all, database)})`
-  })
-  return terms.length === 0 ? undefined : `project != '' AND (${terms.join(' OR ')})`
-}
-
-/** Projects without a plan, or with one that does not exist, have the default plan. */
-function projectsOf(plan: string, all: readonly Plan[], database: string): string {
-  const assigned = `(${assignedSql(`${database}._projects`)})`
-  if (plan !== defaultPlan)
-    return `project IN (SELECT project FROM ${assigned} WHERE plan = ${sqlText(plan)})`
-  const others = all.filter(({ name }) => name !== defaultPlan).map(({ name }) => sqlText(name))
-  if (others.length === 0) return 'true'
-  return `project NOT IN (SELECT project FROM ${assigned} WHERE plan IN (${others.join(', ')}))`
+/** Writes the condition for entries of a source that are beyond the retention of their plan. Undefined if no plan is shorter. */
+async function expiredEntries({ plans, topology, deleteAfterMs }: RetentionSweepOptions, nowMs: number) {
+  const sinceMs = protectedSince(nowMs, deleteAfterMs)
+  const longest = longestRetentions(await plans(), sinceMs)
+  const assigned = assignedSql(`${topology().database}._projects`)
+  const isSettled = `assigned_at < fromUnixTimestamp64Milli(${sinceMs}, 'UTC')`
+  const projects = (condition: string) => `(SELECT project FROM (${assigned}) WHERE ${condition})`
+  const namedIn = (names: readonly string[]) => `plan IN (${names.map(sqlText).join(', ')})`
+  return (sourceDays: number): string | undefined => {
+    const others = [...longest.keys()].filter((name) => name !== defaultPlan)
+    const terms = [...new Set(others.map((name) => longest.get(name)))].map(
+      (days): [number | undefined, string] => {
+        const names = others.filter((name) => longest.get(name) === days)
+        return [days, `project IN ${projects(`${namedIn(names)} AND ${isSettled}`)}`]
+      },
+    )
+    const isElse = [`NOT (${isSettled})`, ...(others.length === 0 ? [] : [namedIn(others)])].join(' OR ')
+    terms.push([longest.get(defaultPlan), `project NOT IN ${projects(isElse)}`])
+    const expired = terms.flatMap(([days = Number.POSITIVE_INFINITY, condition]) => {
+      if (days >= sourceDays) return []
+      const before = `timestamp < toDateTime64('${dayOf(nowMs - days * dayMs)} 00:00:00', 6, 'UTC')`
+      return [`(${before} AND ${condition})`]
+    })
+    return expired.length === 0 ? undefined : `project != '' AND (${expired.join(' OR ')})`
+  }
 }
 
 function dayOf(ms: number): string {

@@ -16,6 +16,7 @@ import {
 import { yamlFile } from '../definitions/yaml-file.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText } from '../engine/json-rows.ts'
+import { type HiddenEntries, olderSql } from '../projects/hidden-entries.ts'
 import { Rules } from '../rules/rules.ts'
 import { shownPath } from '../shared/path-text.ts'
 import { sqlName } from '../sql/names.ts'
@@ -24,6 +25,7 @@ import { queryOf } from '../sql/query.ts'
 interface SourceParts {
   engine: Engine
   sources: Sources
+  hiddenEntries: HiddenEntries
 }
 
 const limits = { deadlineMs: 30_000 }
@@ -55,13 +57,14 @@ const form = kindForm<NewSource>({
     deletes: 'admin',
     texts: { change: 'The name cannot be changed.', delete: 'Deletes its entries as well.' },
     confirms: true,
+    hidesEntries: true,
   },
 })
 
 export const sources = {
   ...form,
-  open: ({ engine, sources }: SourceParts): Opened<Source> => ({
-    items: sources,
+  open: (parts: SourceParts): Opened<Source> => ({
+    items: parts.sources,
     notFound: (reference, names) => sourceNotFound(reference, closestName(reference, names)),
     reads: ({ name }) => ({ source: name }),
     async prepare(fields, { current }) {
@@ -72,7 +75,7 @@ export const sources = {
       checkRules(sent)
       return { stored: sent }
     },
-    changes: (before, after, next) => changesOf(engine, before, after, next),
+    changes: (before, after, next) => changesOf(parts, before, after, next),
     async refuseUsed(before, after, next) {
       const { name } = before
       if (!after && isBuiltIn(name)) {
@@ -86,8 +89,8 @@ export const sources = {
         if (readers) throw invalidParameter('columns', `Column ${column} is used by ${readers}. ${advice}`)
       }
     },
-    extend: (before, after) => sources.extend(before, after),
-    removed: ({ name }) => sources.dropDeleted(name),
+    extend: (before, after) => parts.sources.extend(before, after),
+    removed: ({ name }) => parts.sources.dropDeleted(name),
   }),
 }
 
@@ -121,7 +124,7 @@ function removedColumns(before: Source, after: Source): TypedColumn[] {
 
 /** What senders, queries and the stored entries notice. */
 async function changesOf(
-  engine: Engine,
+  { engine, hiddenEntries }: SourceParts,
   before: Source,
   after: Source | undefined,
   next: NextDefinitions,
@@ -160,11 +163,13 @@ async function changesOf(
       add('alias_removed', true, `alias ${alias} removed; requests that send to it will fail`)
   }
   const [days, was] = [after.retention_days, before.retention_days]
-  if (days > was) add('retention_raised', false, `retention_days ${was} → ${days}`)
+  const what = `retention_days ${was} → ${days}`
+  if (days > was) add('retention_raised', false, what)
   if (days < was) {
-    const older = await count(engine, name, `timestamp < now64(6) - toIntervalDay(${days})`)
-    const lost = `${older} older than that will be deleted`
-    add('retention_lowered', true, `retention_days ${was} → ${days}; ${lost}`)
+    const conditions = [{ source: name, sql: olderSql(days, hiddenEntries.now()) }]
+    changes.push(
+      await hiddenEntries.change({ kind: 'retention_lowered', what, conditions, isDelayed: false }),
+    )
   }
   for (const column of after.columns) {
     const old = before.columns.find((one) => one.name === column.name)

@@ -258,6 +258,11 @@ const breakingChange: z.ZodType<BreakingChange> = z.looseObject({
   endpoint: z.string().exactOptional().describe('Its name, if it is an endpoint.'),
   kind: z.string().describe('What changed, for programs.'),
   message: z.string().describe('What changed, for people.'),
+  entries: z
+    .int()
+    .exactOptional()
+    .describe('Stored entries that the change hides and that are deleted later.'),
+  oldest: z.iso.datetime().nullable().exactOptional().describe('Timestamp of the oldest of them.'),
 })
 
 function errorShape(code: z.ZodType<string> = z.string()) {
@@ -277,7 +282,7 @@ function errorShape(code: z.ZodType<string> = z.string()) {
       ),
     endpoint: z.string().optional().describe('Its name, if it is an endpoint.'),
     users: z.array(z.string()).optional().describe('What uses it, if it cannot be deleted.'),
-    changes: z.array(breakingChange).optional().describe('Changes that would break callers.'),
+    changes: z.array(breakingChange).optional().describe('Changes that would break callers or hide entries.'),
   })
   return z.object({ error })
 }

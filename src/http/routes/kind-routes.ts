@@ -35,6 +35,8 @@ export function documentedKind(folder: string): DocumentedKind {
 
 const noted = z.object({ note: noteShape.default('').describe('Why this version is created, for people.') })
 const notedBreaking = noted.extend({ breaking: flag('Whether to make changes that break callers.') })
+const hiding = { breaking: flag('Whether to make changes that hide entries, which are deleted later.') }
+const notedHiding = noted.extend(hiding)
 
 export function referenceParams(folder: string) {
   const { name, docs } = documentedKind(folder)
@@ -56,10 +58,14 @@ function addRoutesOf(documented: DocumentedKind, server: FastifyInstance, defini
   const route = routesOf(server, { tag: tagOf(folder), access: 'read' })
   const params = referenceParams(folder)
   const path = `/api/${folder}/:reference` as const
-  const query = docs.refusesBreaking ? notedBreaking : noted
+  const query = docs.refusesBreaking ? notedBreaking : docs.hidesEntries ? notedHiding : noted
+  const hidingText = ' What hides entries is refused unless `breaking` is true.'
   const breakingText = docs.refusesBreaking
     ? ' A change that breaks callers is refused unless `breaking` is true.'
-    : ''
+    : docs.hidesEntries
+      ? hidingText
+      : ''
+  const isUsed = kinds.some(({ refersTo }: KindForm) => refersTo[folder] !== undefined)
   const changeText = `Creates a new version.${breakingText}${texts.change ? ` ${texts.change}` : ''}`
   const errors = docs.refusesBreaking ? [409, 412, 422] : [409, 412]
   const access = docs.changes
@@ -72,9 +78,7 @@ function addRoutesOf(documented: DocumentedKind, server: FastifyInstance, defini
   }
   /** The schema of the route has checked the query. */
   const termsOf = (request: FastifyRequest): ChangeTerms => {
-    const { note, breaking = !docs.refusesBreaking } = request.query as Partial<
-      z.output<typeof notedBreaking>
-    >
+    const { note, breaking = false } = request.query as Partial<z.output<typeof notedBreaking>>
     return { by: authorOf(request), expected: expectedVersion(request), note: note ?? '', breaking }
   }
   const visibleTo = (caller: Caller | undefined) => (item: Saved) =>
@@ -91,7 +95,7 @@ function addRoutesOf(documented: DocumentedKind, server: FastifyInstance, defini
   route(`POST /api/${folder}`, `create${name}`, `Create ${one}`, {
     access,
     ...(texts.create !== undefined && { description: texts.create }),
-    query: noted,
+    query: docs.hidesEntries ? notedHiding : noted,
     body: jsonBody(sent, docs.example),
     responses: { 201: json(`The ${kind}.`, changed, ['ETag', 'Location']) },
     errors: docs.refusesBreaking ? [409, 422] : [409],
@@ -122,9 +126,10 @@ function addRoutesOf(documented: DocumentedKind, server: FastifyInstance, defini
   })
   route(`DELETE ${path}`, `delete${name}`, `Delete ${one}`, {
     access: docs.deletes ?? access,
-    description: [texts.delete, 'What is used cannot be deleted.'].filter(Boolean).join(' '),
+    description: [texts.delete, isUsed && 'What is used cannot be deleted.'].filter(Boolean).join(' '),
     params,
     headers: ifMatch,
+    ...(docs.hidesEntries && { query: z.object(hiding) }),
     ...(docs.confirms && { query: confirmation }),
     // What does not exist is reported before a missing confirmation.
     ...(docs.confirms && { unchecked: true }),

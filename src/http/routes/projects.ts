@@ -2,7 +2,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Audit } from '../../access/audit.ts'
 import type { Caller } from '../../access/caller.ts'
-import { forbidden, notAcceptable, resourceNotFound } from '../../base/errors.ts'
+import {
+  type BreakingChange,
+  breakingChange,
+  forbidden,
+  notAcceptable,
+  resourceNotFound,
+} from '../../base/errors.ts'
 import { readShape } from '../../base/validation.ts'
 import { type Erasure, erasureShape } from '../../projects/erasure.ts'
 import { type Erasures, maxListed } from '../../projects/erasures.ts'
@@ -18,11 +24,16 @@ import {
 } from '../../projects/project-report.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { readableProject } from './logs/entry-access.ts'
-import { authorOf, changedBy } from './management.ts'
+import { authorOf, changedBy, flag } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
 interface ProjectRouteParts {
-  projects: { plans: ProjectPlans; report: ProjectReport; erasures: Erasures }
+  projects: {
+    plans: ProjectPlans
+    report: ProjectReport
+    erasures: Erasures
+    assignmentChange: (project: string, plan: string) => Promise<BreakingChange | undefined>
+  }
   audit: Pick<Audit, 'write'>
 }
 
@@ -92,15 +103,20 @@ export function addProjectRoutes(server: FastifyInstance, { projects, audit }: P
     },
   })
   route('PUT /api/projects/:project', 'assignPlan', 'Set the plan of a project', {
-    description: 'Holds at once, and within 2 seconds on every service.',
+    description:
+      'Holds at once, and within 2 seconds on every service. A plan that hides entries is refused unless `breaking` is true.',
     params,
+    query: z.object({ breaking: flag('Whether to hide entries, which are deleted later.') }),
     body: jsonBody(assignment, { plan: 'PRO' }),
     responses: { 200: json('The project.', projectView) },
-    errors: [400],
+    errors: [400, 409],
     handler: async (request) => {
       const { project } = request.params
       const { plan } = readShape(assignment, request.body)
       projects.plans.check(project, plan)
+      const change = request.query.breaking ? undefined : await projects.assignmentChange(project, plan)
+      if (change)
+        throw breakingChange([change], 'nothing was changed. Set breaking=true to change it anyway.')
       await audit.write('project.update', project, authorOf(request), `plan ${plan}`)
       await projects.plans.assign(project, plan)
       return find(project)

@@ -69,7 +69,7 @@ test('the service does everything with the grants that the documentation lists',
     ).body.accepted,
   ).toBe(1)
   const change = { columns: [typed('host')], retention_days: 3 }
-  expect((await admin('PATCH', '/api/sources/orders', change)).status).toBe(200)
+  expect((await admin('PATCH', '/api/sources/orders?breaking=true', change)).status).toBe(200)
   const query = 'SELECT metadata.request.host AS host FROM orders'
   await admin('POST', '/api/endpoints', { published: true, name: 'orders.hosts', query })
   expect((await admin('GET', '/api/endpoints/query/orders.hosts')).body.result).toEqual([{ host: 'h' }])

@@ -11,7 +11,8 @@ export function planJourneys(running: () => RunningService): void {
   const admin = (method: string, path: string, body?: unknown, headers?: Record<string, string>) =>
     ask(running(), running().adminToken.token, method, path, body, headers)
   const assign = async (project: string, plan: string) => {
-    const { status, body } = await admin('PUT', `/api/projects/${encodeURIComponent(project)}`, { plan })
+    const path = `/api/projects/${encodeURIComponent(project)}?breaking=true`
+    const { status, body } = await admin('PUT', path, { plan })
     expect([status, body]).toMatchObject([200, { project, plan }])
   }
   const at = (days: number) => new Date(Date.now() - days * dayMs).toISOString()
@@ -109,7 +110,7 @@ export function planJourneys(running: () => RunningService): void {
       expect(await seen()).toEqual(expected('d0', 'd3'))
       await admin('PATCH', '/api/plans/PLAN_WEEK', { retention_days: 30 })
       expect(await seen()).toEqual(expected('d0', 'd20', 'd3'))
-      await admin('PATCH', '/api/plans/PLAN_WEEK', { retention_days: 7 })
+      await admin('PATCH', '/api/plans/PLAN_WEEK?breaking=true', { retention_days: 7 })
       expect((await admin('GET', `${query}/plan.fresh`)).body.result).toHaveLength(6)
       await assign('plan-a', 'default')
     })
@@ -210,21 +211,25 @@ export function planJourneys(running: () => RunningService): void {
     })
 
     test('hold for projects without another plan if they are called default', async () => {
-      const made = await admin('POST', '/api/plans', { name: 'default', retention_days: 7 })
+      const made = await admin('POST', '/api/plans?breaking=true', { name: 'default', retention_days: 7 })
       expect(made.status).toBe(201)
       expect(await seen()).toMatchObject({ 'an endpoint': expect.not.arrayContaining(['d20']) })
       expect((await admin('DELETE', '/api/plans/default')).status).toBe(204)
       expect(await seen()).toMatchObject({ 'an endpoint': expect.arrayContaining(['d20']) })
     })
 
-    test('that projects have cannot be deleted or renamed', async () => {
+    test('that projects have are deleted or renamed only if the caller insists', async () => {
       await admin('POST', '/api/plans', { name: 'PLAN_USED' })
       await assign('plan-used', 'PLAN_USED')
-      const refused = { error: { code: 'in_use', users: ['projects/plan-used'] } }
+      const message = expect.stringContaining('; projects plan-used get the plan default; ')
+      const changes = [{ definition: 'plans/PLAN_USED', message, entries: 0, oldest: null }]
+      const refused = { error: { code: 'breaking_change', changes } }
       const deleted = await admin('DELETE', '/api/plans/PLAN_USED')
       expect([deleted.status, deleted.body]).toMatchObject([409, refused])
       const renamed = await admin('PATCH', '/api/plans/PLAN_USED', { name: 'PLAN_OTHER' })
       expect([renamed.status, renamed.body]).toMatchObject([409, refused])
+      expect((await admin('DELETE', '/api/plans/PLAN_USED?breaking=true')).status).toBe(204)
+      await admin('POST', '/api/plans', { name: 'PLAN_USED' })
       await assign('plan-used', 'default')
       expect((await admin('DELETE', '/api/plans/PLAN_USED')).status).toBe(204)
     })

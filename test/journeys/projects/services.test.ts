@@ -121,7 +121,7 @@ test('another service knows the plan of a project, and what it hides', async () 
     return status === 200 ? body.length : status
   }
   expect(await seen()).toBe(3)
-  await admin(one, 'PUT', '/api/projects/shared-b', { plan: 'SHARED_DAY' })
+  await admin(one, 'PUT', '/api/projects/shared-b?breaking=true', { plan: 'SHARED_DAY' })
   await follows(async () => (await seen()) === 1)
 })
 
@@ -227,8 +227,9 @@ test('a plan of a million projects is assigned without a query for each, and kno
   try {
     expect(await planOf(third, 'bulk-999989')).toBe('SHARED_DAY')
     const { status, body } = await admin(third, 'DELETE', '/api/plans/SHARED_DAY')
-    expect([status, body.error.code]).toEqual([409, 'in_use'])
-    const put = (project: string) => admin(third, 'PUT', `/api/projects/${project}`, { plan: 'SHARED_DAY' })
+    expect([status, body.error.code]).toEqual([409, 'breaking_change'])
+    const put = (project: string) =>
+      admin(third, 'PUT', `/api/projects/${project}?breaking=true`, { plan: 'SHARED_DAY' })
     // One that has a plan may get another one, but the table is full for the others.
     let refused: string | undefined
     for (let more = 0; more < 20 && refused === undefined; more++) {

@@ -256,7 +256,14 @@ export function cliJourneys(service: () => LocalService): void {
       await createSource(service(), 'cli_logs')
       const update = (...flags: string[]) => data('source', 'update', 'cli_logs', ...flags)
       const typed = ['--column', 'size=item.size,searched', '--column', 'n=item.n']
-      expect(await update('--retention', '20d', ...typed)).toMatchObject({ retention_days: 20 })
+      const retention = ['--retention', '20d', ...typed]
+      expect(await run(['source', 'update', 'cli_logs', ...retention])).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^wellhead: A change would hide entries, so nothing was changed\. Use --breaking to change it anyway\. \(breaking_change, .*\)\n {2}breaking {2}retention_days 90 → 20; it hides no entries now, and others earlier than before\n$/,
+        ),
+      })
+      expect(await update(...retention, '--breaking')).toMatchObject({ retention_days: 20 })
       expect(await update('--column', 'n=item.n,number', '--remove-column', 'size')).toMatchObject({
         retention_days: 20,
         columns: [{ name: 'n', path: 'item.n', type: 'number', searched: false }],
