@@ -19,6 +19,7 @@ import { EntryStore } from '../intake/entry-store.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
 import { Lines } from '../intake/lines.ts'
+import { ProjectGate } from '../intake/project-gate.ts'
 import { LiveTail } from '../live/live-tail.ts'
 import { ErasureFile } from '../projects/erasure-file.ts'
 import { Erasures } from '../projects/erasures.ts'
@@ -72,6 +73,7 @@ export function createStorage(options: ServiceOptions) {
   const plans = new ProjectPlans({ engine, time, log, shared, find: findPlan })
   const planOf = plans.of.bind(plans)
   const usage = new ProjectUsage({ engine, time, log, shared, planOf })
+  const gate = new ProjectGate()
   const erasures = new Erasures({
     engine,
     time,
@@ -81,6 +83,7 @@ export function createStorage(options: ServiceOptions) {
     sourceOf: (name) => sources.get(name, () => true).name,
     sources: () => sources.list(),
     file: new ErasureFile(settings.dataDir),
+    holdEntries: (projectNames) => gate.hold(projectNames),
     eraseTables: (project) => tables.eraseProject(project, shippedBy),
   })
   let sweep: ReturnType<typeof startRetentionSweep> | undefined
@@ -150,7 +153,8 @@ export function createStorage(options: ServiceOptions) {
       },
     },
     store,
-    keys: new IdempotencyKeys(engine, clock, (project) => erasures.lastOf(project)),
+    keys: new IdempotencyKeys(engine, clock, erasures),
+    gate,
     disk,
     backups,
   }

@@ -144,14 +144,15 @@ test('an erasure is not done while a query runs that began before it', async () 
   const erasures = new Erasures({
     ...{ engine, time: { ...system, after }, log: pino({ level: 'silent' }), shared: false },
     ...{ topology: () => topologyOf(engine), sourceOf: (name) => name },
-    sources: () => [{ name: 'shared_logs', project: null }],
+    sources: () => [{ id: '1', name: 'shared_logs', project: null }],
+    holdEntries: async () => () => {},
     file: new ErasureFile(directory.path),
     eraseTables: async () => {},
   })
   const forget = async () => void order.push('forgotten')
-  erasures.follow(forget, () => query)
-  const counted = await erasures.count({ project: 'shared-read' })
-  const { id } = await erasures.begin(counted, 'tests', async () => {})
+  erasures.follow({ flush: async () => {}, onErase: forget, queriesEnded: () => query })
+  const { rows } = erasures.read({ project: 'shared-read' })
+  const { id } = await erasures.begin(rows, 'tests', async () => {})
   const sql = "SELECT count() AS n FROM shared_logs WHERE project = 'shared-read'"
   await expect
     .poll(async () => (await admin(service, 'POST', '/api/sql', { query: sql })).body.result[0].n)
@@ -193,18 +194,18 @@ test('an erasure stays done although its row from before is being read', async (
     log: { info: () => erased++, warn: () => {} } as unknown as Pick<Log, 'info' | 'warn'>,
     ...{ topology: () => topologyOf(engine), sourceOf: (name) => name, sources: () => [] },
     file: new ErasureFile(directory.path),
-    eraseTables: async () => {
-      // Goes on once a read has begun.
-      await vi.waitFor(() => expect(seen).toEqual([null]))
-    },
+    holdEntries: async () => () => {},
+    eraseTables: async () => {},
   })
-  erasures.follow(
-    async () => {},
-    async () => {},
-  )
+  erasures.follow({
+    flush: async () => {},
+    onErase: async () => {},
+    // Goes on once a read has begun.
+    queriesEnded: () => vi.waitFor(() => expect(seen).toEqual([null])),
+  })
   await erasures.open()
-  begun = (await erasures.begin(await erasures.count({ project: 'shared-stale' }), 'tests', async () => {}))
-    .id
+  const { rows } = erasures.read({ project: 'shared-stale' })
+  begun = (await erasures.begin(rows, 'tests', async () => {})).id
   await expect.poll(() => erasures.get(begun).done_at).not.toBeNull()
   const { done_at } = erasures.get(begun)
   isEnded()
