@@ -30,6 +30,7 @@ import { ProjectReport } from '../projects/project-report.ts'
 import { ProjectUsage } from '../projects/project-usage.ts'
 import { Quotas } from '../projects/quotas.ts'
 import { startRetentionSweep } from '../projects/retention-sweep.ts'
+import { UsageJournal } from '../projects/usage-journal.ts'
 import { readDefaultRules, SourceRules } from '../rules/source-rules.ts'
 import { sources as sourceForm } from '../sources/source-kind.ts'
 import { tables as tableForm } from '../tables/table-kind.ts'
@@ -72,7 +73,10 @@ export function createStorage(options: ServiceOptions) {
   const findPlan = (name: string) => planDefinitions.named(name)?.definition
   const plans = new ProjectPlans({ engine, time, log, shared, find: findPlan })
   const planOf = plans.of.bind(plans)
-  const usage = new ProjectUsage({ engine, time, log, shared, planOf })
+  const usage = new ProjectUsage({
+    ...{ engine, time, log, shared, planOf },
+    journal: new UsageJournal(settings.dataDir),
+  })
   const gate = new ProjectGate()
   const erasures = new Erasures({
     engine,
@@ -125,6 +129,7 @@ export function createStorage(options: ServiceOptions) {
       erasures,
       async open() {
         usage.storeReports(appendTo(alertsSource, { store }))
+        await usage.open()
         await plans.open()
         await erasures.open()
         sweep = startRetentionSweep({

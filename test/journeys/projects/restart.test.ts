@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { checkUnused } from '../../../src/engine/embedded-engine.ts'
+import type { UsageRow } from '../../../src/projects/project-report.ts'
 import { ask } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { childrenOf, spawnService } from '../../support/service-process.ts'
 
 /** A service that ends and starts again with its data directory. */
 const directory = scratchDirectory()
@@ -133,4 +136,37 @@ test('a backup that lists erasures is restored with the list of now, or with a d
   expect(listed.code, listed.stderr).toBe(0)
   const decided = await runCommand([...restore, at('decided'), '--no-erasures'])
   expect([decided.code, decided.stderr]).toEqual([0, expect.not.stringContaining('--erasures')])
+})
+
+test('usage has every acknowledged entry after the service was killed', async () => {
+  const token = 'a-token-that-stays'
+  const environment = {
+    WELLHEAD_ADMIN_TOKEN: token,
+    WELLHEAD_DATA_DIR: at('killed'),
+    WELLHEAD_STATISTICS: 'off',
+  }
+  const first = spawnService([], { ...environment, WELLHEAD_PORT: '0' })
+  const url = await first.ready()
+  const entries = (project: string, count: number) => Array.from({ length: count }, () => ({ project }))
+  const post = (body: object[]) => ask({ url }, token, 'POST', '/api/logs?source=edge_logs', body)
+  // The last ones are younger than any count that was stored.
+  for (let n = 0; n < 5; n++) expect((await post(entries('counted', 3))).status).toBe(200)
+  expect((await post([...entries('counted', 2), ...entries('other "one"', 4)])).status).toBe(200)
+  const engines = childrenOf(first.child.pid as number)
+  for (const pid of [first.child.pid as number, ...engines]) process.kill(pid, 'SIGKILL')
+  await first.exit
+  // The engine gives up its lock when its last thread has ended.
+  await vi.waitFor(() => checkUnused(at('killed')), 20_000)
+  for (const _ of ['after the crash', 'after another start']) {
+    const next = await openService({ engine: 'embedded', dataDir: at('killed'), environment })
+    try {
+      const { body } = await ask(next, token, 'GET', '/api/project-usage')
+      expect(body.map(({ project, entries }: UsageRow) => [project, entries])).toEqual([
+        ['counted', 17],
+        ['other "one"', 4],
+      ])
+    } finally {
+      await next.close()
+    }
+  }
 })
