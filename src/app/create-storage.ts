@@ -67,7 +67,13 @@ export function createStorage(options: ServiceOptions) {
   const tail = new LiveTail({ time, ...tailLimits })
   const sources = new Sources(catalog, sourceForm, clock)
   const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
-  const tables = new Tables({ catalog, engine, kind: tableForm, checkDisk: () => disk.check() })
+  const tables = new Tables({
+    catalog,
+    engine,
+    kind: tableForm,
+    checkDisk: () => disk.check(),
+    erasedProjects: () => erasures.erasedProjects(),
+  })
 
   const planDefinitions = new Items(catalog, planForm, readPlan)
   const findPlan = (name: string) => planDefinitions.named(name)?.definition

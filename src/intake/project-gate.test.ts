@@ -4,7 +4,10 @@ import { ProjectGate } from './project-gate.ts'
 const linesOf = (...projects: string[]) => {
   const lines = projects.map((project) => `{"project":"${project}"}\n`)
   let end = 0
-  return { bytes: Buffer.from(lines.join('')), ends: Uint32Array.from(lines, ({ length }) => (end += length)) }
+  return {
+    bytes: Buffer.from(lines.join('')),
+    ends: Uint32Array.from(lines, ({ length }) => (end += length)),
+  }
 }
 const batchOf = (lines: string[], quarantine: string[] = []) => [
   { lines: linesOf(...lines), quarantine: linesOf(...quarantine) },

@@ -162,6 +162,12 @@ export class Erasures {
     return all.sort((one, other) => (one.created_at > other.created_at ? -1 : 1)).slice(0, maxListed)
   }
 
+  /** Projects of which everything was erased. */
+  erasedProjects(): ReadonlySet<string> {
+    const whole = [...this.#byId.values()].filter(({ everything }) => everything)
+    return new Set(whole.map(({ project }) => project))
+  }
+
   /** The id of the last erasure of everything that a project had. */
   lastOf(project: string): string | undefined {
     const whole = [...this.#byId.values()].filter((each) => each.everything && each.project === project)

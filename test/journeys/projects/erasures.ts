@@ -57,6 +57,20 @@ export function erasureJourneys(running: () => RunningService): void {
       expect(await read()).toHaveLength(3)
       await done((await erase({ project: 'erase-t' })).id)
       expect(await read()).toEqual([{ n: 1 }])
+      // They do not come back with the same file unless that is confirmed.
+      const put = (query: string) => admin('PUT', `/api/tables/erase_customers/rows${query}`, rows)
+      for (const query of ['', '?dry_run=true']) {
+        const refused = await put(query)
+        expect([refused.status, refused.body.error?.code]).toEqual([409, 'breaking_change'])
+        expect(refused.body.error.changes[0].message).toBe(
+          'rows of erased projects would come back: "erase-t"',
+        )
+      }
+      expect(await read()).toEqual([{ n: 1 }])
+      expect((await put('?restore_erased=true')).status).toBe(200)
+      // What was restored on purpose can be sent again.
+      expect((await put('')).status).toBe(200)
+      expect(await read()).toHaveLength(3)
     })
 
     test('erase all entries of a project everywhere, and no others', async () => {
