@@ -21,6 +21,7 @@ export function followChanges(parts: Parts, { streams, hot }: Http): void {
     for (const { before, after, item } of changes) sourceChanged(item.name, !before || !after)
     // Tenants no longer follow a source that is not published anymore.
     streams.check()
+    void projects.erasures.sourcesChanged()
   })
   sources.followDrops((name) => sourceChanged(name, true))
   tables.follow((changes) => {
@@ -48,9 +49,9 @@ export function followChanges(parts: Parts, { streams, hot }: Http): void {
   projects.definitions.follow(() => projects.plans.changed())
   // Tokens have the limits of the plans of their projects, and streams end that were begun with others.
   projects.plans.follow(() => access.plansChanged())
-  projects.erasures.follow(
-    async ({ project, everything }, names) => {
-      await statistics?.flush()
+  projects.erasures.follow({
+    flush: async () => statistics?.flush(),
+    async onErase({ project, everything }, names) {
       // Results of other tenants have no such entries.
       const hasRows = (call: { project: string | undefined; sources: ReadonlySet<string> }) =>
         (call.project ?? project) === project && names.some((name) => call.sources.has(name))
@@ -61,8 +62,8 @@ export function followChanges(parts: Parts, { streams, hot }: Http): void {
       await evaluator.forget(project)
       await warmKeys.save()
     },
-    () => queue.settled(),
-  )
+    queriesEnded: () => queue.settled(),
+  })
   dashboards.follow(() => {
     hot.clear()
     streams.check()

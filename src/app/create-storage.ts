@@ -19,6 +19,7 @@ import { EntryStore } from '../intake/entry-store.ts'
 import { IdempotencyKeys } from '../intake/idempotency.ts'
 import { DiskGuard } from '../intake/intake-limits.ts'
 import { Lines } from '../intake/lines.ts'
+import { ProjectGate } from '../intake/project-gate.ts'
 import { LiveTail } from '../live/live-tail.ts'
 import { ErasureFile } from '../projects/erasure-file.ts'
 import { Erasures } from '../projects/erasures.ts'
@@ -31,6 +32,7 @@ import { ProjectReport } from '../projects/project-report.ts'
 import { ProjectUsage } from '../projects/project-usage.ts'
 import { Quotas } from '../projects/quotas.ts'
 import { startRetentionSweep } from '../projects/retention-sweep.ts'
+import { UsageJournal } from '../projects/usage-journal.ts'
 import { readDefaultRules, SourceRules } from '../rules/source-rules.ts'
 import { sources as sourceForm } from '../sources/source-kind.ts'
 import { tables as tableForm } from '../tables/table-kind.ts'
@@ -67,13 +69,23 @@ export function createStorage(options: ServiceOptions) {
   const tail = new LiveTail({ time, ...tailLimits })
   const sources = new Sources(catalog, sourceForm, clock)
   const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
-  const tables = new Tables({ catalog, engine, kind: tableForm, checkDisk: () => disk.check() })
+  const tables = new Tables({
+    catalog,
+    engine,
+    kind: tableForm,
+    checkDisk: () => disk.check(),
+    erasedProjects: () => erasures.erasedProjects(),
+  })
 
   const planDefinitions = new Items(catalog, planForm, readPlan)
   const findPlan = (name: string) => planDefinitions.named(name)?.definition
   const plans = new ProjectPlans({ engine, time, log, shared, find: findPlan })
   const planOf = plans.of.bind(plans)
-  const usage = new ProjectUsage({ engine, time, log, shared, planOf })
+  const usage = new ProjectUsage({
+    ...{ engine, time, log, shared, planOf },
+    journal: new UsageJournal(settings.dataDir),
+  })
+  const gate = new ProjectGate()
   const erasures = new Erasures({
     engine,
     time,
@@ -83,6 +95,7 @@ export function createStorage(options: ServiceOptions) {
     sourceOf: (name) => sources.get(name, () => true).name,
     sources: () => sources.list(),
     file: new ErasureFile(settings.dataDir),
+    holdEntries: (projectNames) => gate.hold(projectNames),
     eraseTables: (project) => tables.eraseProject(project, shippedBy),
   })
   const hiddenEntries = new HiddenEntries({
@@ -134,6 +147,7 @@ export function createStorage(options: ServiceOptions) {
         assignmentChange({ hiddenEntries, sources, plans }, project, plan),
       async open() {
         usage.storeReports(appendTo(alertsSource, { store }))
+        await usage.open()
         await plans.open()
         await erasures.open()
         sweep = startRetentionSweep({
@@ -163,7 +177,8 @@ export function createStorage(options: ServiceOptions) {
       },
     },
     store,
-    keys: new IdempotencyKeys(engine, clock, (project) => erasures.lastOf(project)),
+    keys: new IdempotencyKeys(engine, clock, erasures),
+    gate,
     disk,
     backups,
   }

@@ -27,26 +27,33 @@ interface Stored {
   project: string
 }
 
+/** What erasures mean for keys. */
+interface ErasedKeys {
+  /** The last erasure of all that a project had: since then, its requests are new ones to the engine, too. */
+  lastOf(project: string): string | undefined
+  /** Condition for rows of keys that are being removed. */
+  hiddenKeys(): string | undefined
+}
+
 /** Results by idempotency key, for a day. Each is in the engine before it is returned, so it survives a crash. */
 export class IdempotencyKeys {
   readonly #engine: Engine
   readonly #clock: Clock
-  readonly #erasureOf: (project: string) => string | undefined
+  readonly #erased: ErasedKeys
   readonly #recent = new LRUCache<string, Stored>({
     maxSize: maxRecentBytes,
     sizeCalculation: ({ response }) => response.length + 256,
   })
   readonly #running = new Map<string, { digest: string; run: Promise<OnceResult<unknown>> }>()
 
-  /** `erasureOf` names the last erasure of all that a project had: since then, its requests are new ones to the engine, too. */
   constructor(
     engine: Engine,
     clock: Clock,
-    erasureOf: (project: string) => string | undefined = () => undefined,
+    erased: ErasedKeys = { lastOf: () => undefined, hiddenKeys: () => undefined },
   ) {
     this.#engine = engine
     this.#clock = clock
-    this.#erasureOf = erasureOf
+    this.#erased = erased
   }
 
   /**
@@ -87,7 +94,7 @@ export class IdempotencyKeys {
       refuseOther(earlier.digest, digest)
       return { result: JSON.parse(earlier.response) as T, repeated: true }
     }
-    const result = await work(sha256(token, digest, this.#erasureOf(project)))
+    const result = await work(sha256(token, digest, this.#erased.lastOf(project)))
     const stored = { atMs: this.#clock.now(), digest, response: JSON.stringify(result), project }
     const { atMs, ...rest } = stored
     const row = { ...rest, key: token, at: (atMs / 1000).toFixed(3) }
@@ -100,10 +107,12 @@ export class IdempotencyKeys {
     const since = this.#clock.now() - keptMs
     const recent = this.#recent.get(key)
     if (recent && recent.atMs > since) return recent
+    const hidden = this.#erased.hiddenKeys()
     const statement = {
       sql:
         'SELECT toUnixTimestamp64Milli(at) AS atMs, digest, response, project FROM _idempotency ' +
-        'WHERE key = {key:String} AND at > fromUnixTimestamp64Milli({since:Int64}) LIMIT 1',
+        'WHERE key = {key:String} AND at > fromUnixTimestamp64Milli({since:Int64}) ' +
+        `${hidden === undefined ? '' : `AND NOT (${hidden}) `}LIMIT 1`,
       parameters: { key, since },
       settings: { output_format_json_quote_64bit_integers: 0 },
     }

@@ -17,6 +17,7 @@ import type { EntryStore, IntakeOutcome } from './entry-store.ts'
 import type { IdempotencyKeys, OnceResult } from './idempotency.ts'
 import { ByteBudget, type DiskGuard } from './intake-limits.ts'
 import type { OtlpEncoding } from './otlp/otlp.ts'
+import type { ProjectGate } from './project-gate.ts'
 import { readRequestBody } from './request-body.ts'
 
 interface IntakeObserver {
@@ -30,6 +31,7 @@ interface LogIntakeOptions {
   sources: Pick<Sources, 'named' | 'get' | 'list'>
   rules: Pick<SourceRules, 'textOf' | 'count'>
   keys: IdempotencyKeys
+  gate: Pick<ProjectGate, 'enter'>
   disk: DiskGuard
   clock: Clock
   /** Maximum bytes of bodies held at once. */
@@ -184,7 +186,8 @@ export class LogIntake {
         // Every source is checked before anything is stored.
         if (job.kind === 'events') this.#checkNamed(batches, upload.sender)
         else for (const name of batches.flatMap(({ names }) => names)) checkMaySend(upload.sender, name)
-        return this.#storeOnce(batches, job, upload, digest?.digest('hex') ?? '')
+        const leave = await this.#options.gate.enter(batches)
+        return this.#storeOnce(batches, job, upload, digest?.digest('hex') ?? '').finally(leave)
       })
     } finally {
       share.release()

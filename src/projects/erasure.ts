@@ -3,6 +3,7 @@ import { invalidParameter } from '../base/errors.ts'
 import { isoInstant, readShape, text } from '../base/validation.ts'
 import { alertsSource, auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import { projectKeys, type Source } from '../catalog/source.ts'
+import { cutoffShape } from '../engine/removed-rows.ts'
 import { parseIsoTimestamp } from '../shared/timestamps.ts'
 import { instantSql } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
@@ -24,7 +25,9 @@ export const erasureShape = z.strictObject({
     .describe('The project whose entries are erased.'),
   source: z.string().max(200).nullable().default(null).describe('Only entries of this source. Null: of all.'),
   from: time.describe('Only entries from this time on.'),
-  to: time.describe('Only entries before this time. Null: all that are stored when the erasure begins.'),
+  to: time.describe(
+    'Only entries before this time. Null: all that were acknowledged before the erasure was accepted.',
+  ),
   ids: z
     .array(z.string().min(1, 'must not be empty').max(128, 'must be at most 128 characters long'))
     .min(1, 'must have at least one id')
@@ -47,8 +50,16 @@ export const storedErasureShape = z.object({
   from: z.string().nullable(),
   to: z.string(),
   ids: z.array(z.string()).nullable(),
-  /** Tables that had the ids; null for all tables. */
-  tables: z.array(z.string()).nullable(),
+  /**
+   * Tables that had such entries when the erasure was accepted, and what separates these entries from later ones. Null: not
+   * accepted yet, or by an earlier version.
+   */
+  cutoffs: z
+    .record(z.string(), cutoffShape.extend({ source_id: z.string() }))
+    .nullable()
+    .default(null),
+  /** Whether the rows of tables that users fill are gone, if `everything` is. */
+  rows_erased: z.boolean().default(false),
   /** Whether nothing but the project was named. */
   everything: z.boolean().default(false),
   entries: z.int(),
@@ -59,12 +70,9 @@ export const storedErasureShape = z.object({
 
 export type Erasure = z.output<typeof storedErasureShape>
 /** A source, and where its entries have their project. */
-export type ErasedSource = Pick<Source, 'name' | 'project'>
+export type ErasedSource = Pick<Source, 'id' | 'name' | 'project'>
 /** Without an end: as it was sent. */
-export type ErasedRows = Pick<Erasure, 'project' | 'source' | 'from' | 'ids'> & {
-  to: string | null
-  tables?: string[] | null
-}
+export type ErasedRows = Pick<Erasure, 'project' | 'source' | 'from' | 'ids'> & { to: string | null }
 
 export function readErasure(body: unknown) {
   const sent = readShape(erasureShape, body)
@@ -81,8 +89,7 @@ export function erasedSql(
   table: string,
   sources: Iterable<ErasedSource>,
 ): string | undefined {
-  const { project, source, from, to, ids, tables } = rows
-  if (tables && !tables.includes(table)) return undefined
+  const { project, source, from, to, ids } = rows
   const isQuarantine = table === quarantineSource
   if (table === auditSource || (source !== null && source !== table && !isQuarantine)) return undefined
   const terms = [ownSql(project, table, sources)]

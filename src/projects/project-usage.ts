@@ -7,6 +7,7 @@ import { outputJson, queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { usedSql } from '../engine/project-tables.ts'
 import { type Counts, type DayCount, DayCounts, type QuotaEvent } from './day-counts.ts'
 import { limitsDay, type Plan } from './plan.ts'
+import type { JournaledCount, UsageJournal } from './usage-journal.ts'
 
 interface ProjectUsageOptions {
   engine: Engine
@@ -15,6 +16,7 @@ interface ProjectUsageOptions {
   planOf: (project: string) => Plan
   /** Whether other services count, too. */
   shared: boolean
+  journal: UsageJournal
 }
 
 type StoreLines = (lines: Buffer, token: string) => Promise<void>
@@ -37,7 +39,10 @@ const maxRead = 1_000
 /** Projects without entries for this time are not asked for again, until their next entries. */
 const forgetAfterMs = 600_000
 
-/** Counts what each project uses in a UTC day, and stores the counts every second. Nothing waits for that. */
+/**
+ * Counts what each project uses in a UTC day, and stores the counts every second. Nothing waits for that: counts of acknowledged
+ * entries are in a journal meanwhile.
+ */
 export class ProjectUsage {
   readonly counts = new DayCounts(maxCounts)
   readonly #options: ProjectUsageOptions
@@ -47,6 +52,7 @@ export class ProjectUsage {
   #flushing: Promise<void> | undefined
   #cancel: (() => void) | undefined
   #failing = false
+  #journalFails = false
   #stopped = false
 
   constructor(options: ProjectUsageOptions) {
@@ -56,6 +62,13 @@ export class ProjectUsage {
   /** Until it is called, reports wait. */
   storeReports(store: StoreLines): void {
     this.#storeReport = store
+  }
+
+  /** Stores what an earlier process counted and did not store before it was killed. */
+  async open(): Promise<void> {
+    const { journal } = this.#options
+    await this.#insert(journal.read())
+    journal.clear()
   }
 
   countOf(project: string): DayCount {
@@ -78,14 +91,23 @@ export class ProjectUsage {
     this.change(count)
   }
 
-  /** Counts on the day when they were stored, since a day that is over does not change. Returns the count. */
-  stored(project: string, { entries, bytes }: Counts): DayCount {
-    const count = this.countOf(project)
-    count.entries += entries
-    count.bytes += bytes
-    count.lastMs = this.#options.time.wall.now()
-    this.change(count)
-    return count
+  /** Counts entries that were stored, on the day on which they were admitted. */
+  stored(counted: readonly { count: DayCount; counts: Counts }[]): void {
+    if (counted.length === 0) return
+    for (const { count, counts } of counted) {
+      count.entries += counts.entries
+      count.bytes += counts.bytes
+      count.lastMs = this.#options.time.wall.now()
+      this.change(count)
+    }
+    try {
+      this.#options.journal.append(counted.map(({ count }) => count))
+    } catch (error) {
+      // The entries are stored, so their sender must not send them again.
+      if (!this.#journalFails)
+        this.#options.log.warn({ err: error }, 'usage could not be written to its journal')
+      this.#journalFails = true
+    }
   }
 
   change(count: DayCount): void {
@@ -129,6 +151,7 @@ export class ProjectUsage {
     this.#stopped = true
     this.#cancel?.()
     await this.flush().catch((error) => this.#options.log.warn({ err: error }, 'usage was not stored'))
+    this.#options.journal.close()
   }
 
   #flushLater(): void {
@@ -160,7 +183,19 @@ export class ProjectUsage {
   async #store(): Promise<void> {
     const taken = this.counts.take()
     if (taken.length === 0) return
-    const rows = taken.map(({ day, project, writer, entries, bytes, requests, hits, engineMs, lastMs }) => ({
+    const forgetEarlier = this.#options.journal.turn()
+    try {
+      await this.#insert(taken)
+      forgetEarlier()
+    } catch (error) {
+      for (const count of taken) this.counts.change(count)
+      throw error
+    }
+  }
+
+  async #insert(counts: readonly JournaledCount[]): Promise<void> {
+    if (counts.length === 0) return
+    const rows = counts.map(({ day, project, writer, entries, bytes, requests, hits, engineMs, lastMs }) => ({
       day,
       project,
       writer,
@@ -171,13 +206,8 @@ export class ProjectUsage {
       engine_ms: engineMs,
       last_at: new Date(lastMs).toISOString().replace('T', ' ').slice(0, -1),
     }))
-    try {
-      const target = { table: '_project_usage', format: 'JSONEachRow' } as const
-      await this.#options.engine.insert(target, writeJsonRows(rows), limits)
-    } catch (error) {
-      for (const count of taken) this.counts.change(count)
-      throw error
-    }
+    const target = { table: '_project_usage', format: 'JSONEachRow' } as const
+    await this.#options.engine.insert(target, writeJsonRows(rows), limits)
   }
 
   /** What other services counted meanwhile, of projects with a limit that are in use here. */

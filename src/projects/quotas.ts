@@ -70,12 +70,14 @@ export class Quotas {
       over,
       notKept,
       stored: (refused = new Map()) => {
-        for (const { run, count, plan, isLimited, reserved, full } of runs) {
-          const counts = refused.size === 0 ? reserved : countsWithout(lines, run, over, refused)
-          const used = counts.entries === 0 ? count : usage.stored(run.project, counts)
+        const counted = runs.map(({ run, count, reserved }) => ({
+          count,
+          counts: refused.size === 0 ? reserved : countsWithout(lines, run, over, refused),
+        }))
+        usage.stored(counted.filter(({ counts }) => counts.entries > 0))
+        for (const { count, plan, isLimited, full } of runs) {
           if (!isLimited) continue
-          // A day may have begun since.
-          for (const unit of units) this.#report(used, plan, unit, used === count && full.has(unit) ? 100 : 0)
+          for (const unit of units) this.#report(count, plan, unit, full.has(unit) ? 100 : 0)
         }
       },
       release: () => {

@@ -67,7 +67,8 @@ interface RowFilter {
   showsShared?: boolean
 }
 
-export type HiddenRows = (table: string) => string | undefined
+/** Of the rows of a project, if one is named. */
+export type HiddenRows = (table: string, project: string | undefined) => string | undefined
 
 /** Tables that users fill have the tenant of each row in a column of its own, since not all of them have a project. */
 export const tenantColumn = '_tenant'
@@ -104,7 +105,7 @@ function rowFilters(sources: Iterable<string>, filter: RowFilter): (readonly [st
     )
   }
   return [...sources].flatMap((table) => {
-    const gone = hidden?.(table)
+    const gone = hidden?.(table, project)
     const condition = [...conditions, ...(gone === undefined ? [] : [`NOT (${gone})`])].join(' AND ')
     // On a cluster, the rows are in local tables behind those that queries name.
     return condition === '' ? [] : [table, `${table}_local`].map((name) => [name, condition] as const)

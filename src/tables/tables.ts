@@ -17,7 +17,7 @@ import {
   switchTables,
 } from '../engine/lookup-tables.ts'
 import { dropTable } from '../engine/tables.ts'
-import { type TableColumn, TypeTeller } from '../shared/column-types.ts'
+import { type Row, type TableColumn, TypeTeller } from '../shared/column-types.ts'
 import { retiredName } from '../sql/isolation.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
 import { rowsShape, type StoredRows, showsAll, type TableFields, tableShape, tenantSource } from './table.ts'
@@ -32,6 +32,8 @@ interface TablesOptions {
   kind: RecordKind
   /** Throws if the disk is nearly full. */
   checkDisk: () => void
+  /** Projects whose rows were erased from all tables. */
+  erasedProjects: () => ReadonlySet<string>
 }
 
 /** Names of endpoints that work with a table, and would fail or return other columns if it had these. */
@@ -42,6 +44,8 @@ interface ReplaceTerms {
   usersOf: TableUsers
   /** Whether they may break. */
   breaking: boolean
+  /** Whether rows of erased projects may come back. */
+  restoreErased: boolean
   by: Author
 }
 
@@ -49,6 +53,8 @@ const limits = { deadlineMs: 120_000 }
 const chunkBytes = 16 * 2 ** 20
 const giveWayAfterMs = 10
 const leftAfterMs = 3_600_000
+/** Erased projects that a refusal names. */
+const maxNamed = 10
 
 /** No table of a user has such a name. */
 const besideName = /^_table_(\d+)_/
@@ -112,12 +118,17 @@ export class Tables extends Items<SavedTable> {
   async replace(
     table: SavedTable,
     sent: SentRows,
-    { bytes, usersOf, breaking, by }: ReplaceTerms,
+    { bytes, usersOf, breaking, restoreErased, by }: ReplaceTerms,
   ): Promise<{ stored: StoredRows; users: readonly string[] }> {
     this.#options.checkDisk()
     return this.#inTurn(table.id, async () => {
       const teller = new TypeTeller(sent.names, sent.isTyped)
-      await inSlices(sent.rows(), (row) => teller.add(row))
+      const erased = new ErasedRows(sent.names, this.#options.erasedProjects())
+      await inSlices(sent.rows(), (row) => {
+        erased.add(row)
+        teller.add(row)
+      })
+      if (!restoreErased) await this.#refuseErased(table, erased.projects)
       const { definition } = this.#current(table)
       const isDeclared = definition.columns.length > 0
       const columns = isDeclared ? definition.columns : teller.columns
@@ -133,6 +144,42 @@ export class Tables extends Items<SavedTable> {
       })
       return { stored, users }
     })
+  }
+
+  /** Also says which projects of rows were erased, without storing anything. */
+  async checkErased(table: SavedTable, sent: SentRows): Promise<void> {
+    const erased = new ErasedRows(sent.names, this.#options.erasedProjects())
+    await inSlices(sent.rows(), (row) => erased.add(row))
+    await this.#refuseErased(table, erased.projects)
+  }
+
+  /** A project that the table has again was restored on purpose. */
+  async #refuseErased({ name }: SavedTable, projects: ReadonlySet<string>): Promise<void> {
+    if (projects.size === 0) return
+    const stored = new Set<string>()
+    if (hasTenants(this.readable.get(name) ?? [])) {
+      const sql = `SELECT DISTINCT ${tenantSource} AS project FROM ${sqlName(name)} WHERE ${tenantSource} IN ({projects:Array(String)})`
+      const rows = await queryRows<{ project: string }>(
+        this.#options.engine,
+        { sql, parameters: { projects: [...projects] } },
+        limits,
+      )
+      for (const { project } of rows) stored.add(project)
+    }
+    const restored = [...projects].filter((project) => !stored.has(project))
+    if (restored.length === 0) return
+    const names = restored.slice(0, maxNamed).map((project) => JSON.stringify(project))
+    const more = restored.length > maxNamed ? ` and ${restored.length - maxNamed} more` : ''
+    const changes = [
+      {
+        ...{ kind: 'erased_rows', breaking: true, definition: `tables/${name}` },
+        message: `rows of erased projects would come back: ${names.join(', ')}${more}`,
+      },
+    ]
+    throw breakingChange(
+      changes,
+      `nothing was changed: ${changes[0]?.message}. Remove these rows, or set restore_erased=true to store them anyway.`,
+    )
   }
 
   /** Removes the rows of a project from all tables with a column `project`. Returns how many there were. */
@@ -338,6 +385,25 @@ async function inSlices<T>(
     else if (performance.now() - since < giveWayAfterMs) continue
     await giveWay()
     since = performance.now()
+  }
+}
+
+/** Projects of rows that were erased. */
+class ErasedRows {
+  readonly projects = new Set<string>()
+  readonly #column: number
+  readonly #erased: ReadonlySet<string>
+
+  constructor(names: readonly string[], erased: ReadonlySet<string>) {
+    this.#column = names.indexOf(tenantSource)
+    this.#erased = erased
+  }
+
+  add(row: Row): void {
+    const project = row[this.#column]
+    if (project !== undefined && project !== null && this.#erased.has(String(project))) {
+      this.projects.add(String(project))
+    }
   }
 }
 

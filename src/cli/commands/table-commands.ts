@@ -17,6 +17,11 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json',
 }
 
+interface PutOptions {
+  breaking?: true
+  restoreErased?: true
+}
+
 export function defineTable(table: Command, io: CommandIo): void {
   addExamples(table, 'wellhead table put customers customers.csv', 'wellhead table rows customers')
   const command = (name: string, description: string) =>
@@ -56,17 +61,21 @@ export function defineTable(table: Command, io: CommandIo): void {
   const put = command('put', 'replace the rows of a table, and create it if it does not exist')
     .argument('<file>', 'rows as CSV, NDJSON or JSON, by the ending of the file')
     .option('--breaking', 'replace columns although endpoints that read them would fail')
+    .option('--restore-erased', 'store rows of projects that were erased')
   addServiceAction(put, io, {
     examples: [
       'wellhead table put customers customers.csv',
       'wellhead table put prices prices.ndjson --breaking',
     ],
-    request: async (client, name: string, file: string, { breaking }: { breaking?: true }) => {
+    request: async (client, name: string, file: string, { breaking, restoreErased }: PutOptions) => {
       const type = types[extname(file).toLowerCase()]
       if (!type) throw usageFailure(`The name of the file must end with ${Object.keys(types).join(', ')}.`)
       const body = (await readFile(resolve(io.cwd, file))) as Buffer<ArrayBuffer>
       await createMissing(client, name)
-      const query = breaking ? { breaking: 'true' } : {}
+      const query = {
+        ...(breaking && { breaking: 'true' }),
+        ...(restoreErased && { restore_erased: 'true' }),
+      }
       const request = { body, query, headers: { 'Content-Type': type } }
       return client.json<TableView>('PUT', apiPath('tables', name, 'rows'), request)
     },

@@ -14,6 +14,7 @@ import {
   planFor,
   planJson,
   planText,
+  refusedRows,
   type ServiceDefinition,
   sendDeployment,
   sendRows,
@@ -25,6 +26,7 @@ export function defineDiff(command: Command, io: CommandIo): void {
   addServiceOptions(command)
     .argument('[directory]', 'workspace directory', '.')
     .option('--exit-code', 'exit with 1 if anything differs')
+    .option('--restore-erased', 'do not fail if rows of erased projects would come back')
     .option('--overwrite', 'do not fail if somebody else changed what would be deployed')
     .option('--json', 'print JSON')
   addServiceAction(command, io, {
@@ -38,6 +40,7 @@ export function defineDeploy(command: Command, io: CommandIo): void {
     .argument('[directory]', 'workspace directory', '.')
     .option('--dry-run', 'show what would be deployed')
     .option('--breaking', 'deploy changes that break callers')
+    .option('--restore-erased', 'send rows of projects that were erased')
     .option('--overwrite', 'replace versions of others that this workspace has not seen')
     .option('--strict', 'deploy nothing if there are warnings')
     .option(
@@ -68,13 +71,14 @@ function replayMode(value: string): 'strict' {
 
 interface DiffOptions {
   exitCode?: true
+  restoreErased?: true
   overwrite?: true
   json?: true
 }
 
 async function diff(client: ServiceClient, directory: string, options: DiffOptions): Promise<void> {
   const { io } = client
-  const { exitCode, overwrite, json } = options
+  const { exitCode, overwrite, restoreErased, json } = options
   const plan = await planFor(await openChecked(directory, json, io), client, { json })
   const onlyOnService = plan.onlyOnService.map(titleOf)
   const changed = plan.planned.filter(({ action }) => action !== 'unchanged')
@@ -93,7 +97,10 @@ async function diff(client: ServiceClient, directory: string, options: DiffOptio
       `${plans}${plural(changed.length, 'definition')} to deploy, ${unchanged} unchanged.\n`,
     )
   }
-  const refusals = refusalsOf(plan, [], { dryRun: true, breaking: true, overwrite })
+  const refusals = [
+    ...refusalsOf(plan, [], { dryRun: true, breaking: true, overwrite }),
+    ...(restoreErased ? [] : erasedText(await refusedRows(client, plan))),
+  ]
   if (refusals.length > 0) throw new CommandFailure(refusals.join('\n'))
   if (exitCode && changed.length + plan.assignments.length > 0) throw new CommandFailure('')
 }
@@ -106,6 +113,7 @@ function printWarnings({ planned }: Plan, io: CommandIo): Promise<void> {
 interface DeployOptions {
   dryRun?: true
   breaking?: true
+  restoreErased?: true
   overwrite?: true | undefined
   strict?: true
   replay?: true | 'strict'
@@ -123,7 +131,10 @@ async function deploy(client: ServiceClient, directory: string, options: DeployO
   const { planned, pruned, assignments } = plan
   if (!json) await printWarnings(plan, io)
   const replays = options.replay ? await replayUpdates(plan, client, options) : []
-  const refusals = refusalsOf(plan, replays, options)
+  const refusals = [
+    ...refusalsOf(plan, replays, options),
+    ...(options.restoreErased ? [] : erasedText(await refusedRows(client, plan))),
+  ]
   const deployed = refusals.length === 0 && !options.dryRun
   if (deployed && assignments.length > 0) await refuseWithoutAdmin(client)
   if (deployed && pruned.length > 0) {
@@ -144,7 +155,7 @@ async function deploy(client: ServiceClient, directory: string, options: DeployO
   }
   if (deployed) {
     await rememberVersions(plan)
-    await sendRows(client, plan)
+    await sendRows(client, plan, options.restoreErased === true)
     await assignPlans(client, assignments, allow_breaking)
   }
   if (json) await printJson(io, { deployed, ...planJson(plan), ...(options.replay && { replays }) })
@@ -161,6 +172,9 @@ async function deploy(client: ServiceClient, directory: string, options: DeployO
     `${deployed ? 'Deployed' : 'Would deploy'} to ${client.url}: ${counts.join(', ')}${assigned}.\n`,
   )
 }
+
+const erasedText = (refusals: readonly string[]) =>
+  refusals.map((refusal) => `${refusal} Use --restore-erased to send them anyway.`)
 
 function rememberVersions({ planned, files, seen }: Plan): Promise<void> {
   const left = planned.filter(({ action }) => action !== 'deleted')

@@ -206,12 +206,34 @@ function withNewRows<Planned extends DeployedDefinition>(planned: Planned, { cou
   return { ...planned, action, changes: [...planned.changes, change] }
 }
 
+/** Why rows cannot be sent: they would bring erased projects back. Tables that the service lacks are checked when their rows are sent. */
+export async function refusedRows(client: ServiceClient, { files }: Pick<Plan, 'files'>): Promise<string[]> {
+  const refusals: string[] = []
+  for (const { kind, newRows, current } of files) {
+    if (!newRows || !current) continue
+    const body = newRows.content as Buffer<ArrayBuffer>
+    const request = { body, query: { dry_run: 'true' }, headers: { 'Content-Type': 'text/csv' } }
+    const path = apiPath(kind.folder, String(current.fields.name), 'rows')
+    await client.request('PUT', path, request).catch((error) => {
+      const code = error instanceof ServiceFailure ? error.details.code : undefined
+      if (code !== 'breaking_change') throw error
+      refusals.push(`${newRows.file}: ${String(error.message)}`)
+    })
+  }
+  return refusals
+}
+
 /** Those that differ, one table after the other. Says what is missing if one fails. */
-export async function sendRows(client: ServiceClient, { files }: Pick<Plan, 'files'>): Promise<void> {
+export async function sendRows(
+  client: ServiceClient,
+  { files }: Pick<Plan, 'files'>,
+  restoreErased: boolean,
+): Promise<void> {
   const left = files.filter(({ newRows }) => newRows !== undefined)
   for (const [at, { kind, fields, newRows }] of left.entries()) {
     const body = newRows?.content as Buffer<ArrayBuffer>
-    const request = { body, headers: { 'Content-Type': 'text/csv' } }
+    const query = restoreErased ? { restore_erased: 'true' } : {}
+    const request = { body, query, headers: { 'Content-Type': 'text/csv' } }
     await client.request('PUT', apiPath(kind.folder, fields.name, 'rows'), request).catch((error: Error) => {
       const missing = left.slice(at).map(({ newRows }) => newRows?.file)
       const message = `The definitions were deployed, but not ${missing.join(', ')}; deploy again. ${error.message}`

@@ -45,7 +45,12 @@ const erasure = z.object({
   project: z.string().describe('The project whose entries are erased.'),
   source: z.string().nullable().describe('Null: all sources.'),
   from: z.iso.datetime({ offset: true }).nullable().describe('Null: no start.'),
-  to: z.iso.datetime({ offset: true }).describe('Entries before this time are erased.'),
+  to: z.iso
+    .datetime({ offset: true })
+    .describe(
+      'Entries before this time are erased, if they were acknowledged before the erasure was accepted. Unless it was sent, it is ' +
+        'later than all of these.',
+    ),
   ids: z.array(z.string()).nullable().describe('Null: all entries.'),
   state: z.enum(['running', 'done']).nullable().describe('Null for a dry run.'),
   entries: z.int().describe('Entries that were found when it began.'),
@@ -186,18 +191,21 @@ function addErasureRoutes(server: FastifyInstance, { projects, audit }: ProjectR
   const route = routesOf(server, { tag: 'Projects', access: 'admin' })
   route('POST /api/erasures', 'eraseEntries', 'Erase entries of a project', {
     description:
-      'Hides the entries at once, then removes them from the disk, from caches, live streams, the quarantine and idempotency ' +
-      'keys. It continues after a crash. A dry run responds with 200 and the number of entries.',
+      'Erases what was acknowledged before the erasure was accepted; later entries stay. Hides the entries at once, then removes ' +
+      'them from the disk, from caches, live streams, the quarantine and idempotency keys. It continues after a crash. A dry run ' +
+      'responds with 200 and the number of entries.',
     body: jsonBody(erasureShape, { project: 'demo', dry_run: true }),
     responses: { 202: json('The erasure has begun.', erasure), 200: json('A dry run.', erasure) },
     errors: [400, 404, 429],
     handler: async (request, reply) => {
-      const counted = await projects.erasures.count(request.body)
-      const { dry_run, rows, entries, to } = counted
-      if (dry_run) return erasure.parse({ id: null, ...rows, to, state: null, entries, ...noTimes })
+      const { dry_run, rows } = projects.erasures.read(request.body)
+      if (dry_run) {
+        const counted = await projects.erasures.count(rows)
+        return erasure.parse({ id: null, ...rows, ...counted, state: null, ...noTimes })
+      }
       const note = (begun: Erasure) =>
         `erasure ${begun.id}: ${begun.entries} entries of ${begun.source ?? 'all sources'}`
-      const begun = await projects.erasures.begin(counted, changedBy(request), (each) =>
+      const begun = await projects.erasures.begin(rows, changedBy(request), (each) =>
         audit.write('erasure.create', each.project, authorOf(request), note(each)),
       )
       reply.code(202)

@@ -63,10 +63,12 @@ export function addTableRoutes(
     route(`PUT ${path}`, 'replaceTableRows', 'Replace the rows of a table', {
       description:
         'Queries read the old rows until the new ones are complete. CSV has a header; an empty field is null, and `""` is empty text. ' +
-        `At most ${maxRows} rows and ${maxTableBytes / 2 ** 20} MiB. The body can be compressed with \`gzip\` or \`deflate\`.`,
+        `Rows of an erased project that the table no longer has are refused unless \`restore_erased\` is true. At most ${maxRows} rows and ${maxTableBytes / 2 ** 20} MiB. The body can be compressed with \`gzip\` or \`deflate\`.`,
       params,
       query: z.object({
         breaking: flag('Whether to replace columns although endpoints that read them would fail.'),
+        restore_erased: flag('Whether to store rows of projects that were erased.'),
+        dry_run: flag('Checks whether rows of erased projects would come back, and stores nothing.'),
       }),
       body: {
         required: true,
@@ -76,7 +78,7 @@ export function addTableRoutes(
           'application/json': { schema: z.array(z.record(z.string(), z.unknown())) },
         },
       },
-      responses: { 200: json('What is stored.', replaced) },
+      responses: { 200: json('What is stored. Null for a dry run.', replaced.nullable()) },
       errors: [409, 507],
       handler: async (request) => {
         const table = definitions.find<SavedTable>('tables', request.params.reference, request.caller)
@@ -86,7 +88,12 @@ export function addTableRoutes(
           const { 'content-encoding': encoding, 'content-type': type = '' } = request.headers
           const body = await readRequestBody(stream, encoding, share, undefined, rowLimits)
           const by = authorOf(request)
-          const terms = { bytes: body.length, usersOf: tableUsers, breaking: request.query.breaking, by }
+          const { breaking, restore_erased: restoreErased, dry_run } = request.query
+          if (dry_run) {
+            await tables.checkErased(table, readRows(body, type))
+            return null
+          }
+          const terms = { bytes: body.length, usersOf: tableUsers, breaking, restoreErased, by }
           const { stored, users } = await tables.replace(table, readRows(body, type), terms)
           const change = { by, note: `${table.name} has other columns`, breaking: true, expected: undefined }
           // Those that still work get the columns that they have now.

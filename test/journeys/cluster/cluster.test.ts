@@ -62,6 +62,25 @@ test('a source is a distributed table over a local one, and both go with it', as
   expect(await engines()).toEqual([])
 })
 
+test('an erasure hides and removes what was stored before it on the local table, and nothing later', async () => {
+  await admin('POST', '/api/sources', { name: 'erased_orders' })
+  const send = (id: string, minutes: number) => {
+    const timestamp = new Date(Date.now() + minutes * 60_000).toISOString()
+    return admin('POST', '/api/logs?source=erased_orders', [{ project: 'a', id, timestamp }])
+  }
+  const ids = async () => {
+    const { body } = await admin('POST', '/api/sql', { query: 'SELECT id FROM erased_orders ORDER BY id' })
+    return body.result.map(({ id }: { id: string }) => id)
+  }
+  await send('1', 30)
+  const { body: erasure } = await admin('POST', '/api/erasures', { project: 'a', source: 'erased_orders' })
+  await send('2', 0)
+  expect([erasure.entries, await ids()]).toEqual([1, ['2']])
+  const state = async () => (await admin('GET', `/api/erasures/${erasure.id}`)).body.state
+  await expect.poll(state).toBe('done')
+  expect(await ids()).toEqual(['2'])
+})
+
 test('a table that is created again has its columns in the order of the others, and one without the index of words gets it', async () => {
   const fields = (...paths: string[]) => ({
     columns: paths.map((path) => ({ name: path, path, type: 'text' })),

@@ -10,6 +10,7 @@ import { EntryStore } from '../../../src/intake/entry-store.ts'
 import { IdempotencyKeys } from '../../../src/intake/idempotency.ts'
 import { DiskGuard } from '../../../src/intake/intake-limits.ts'
 import { LogIntake } from '../../../src/intake/log-intake.ts'
+import { ProjectGate } from '../../../src/intake/project-gate.ts'
 import { SourceRules } from '../../../src/rules/source-rules.ts'
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -63,6 +64,7 @@ export async function openLimitedIntake(
     sources: { named: find, get, list: () => sources },
     rules: new SourceRules([]),
     keys: new IdempotencyKeys(engine, clock),
+    gate: new ProjectGate(),
     disk,
     clock,
     maxBodyBytes: maxPendingBytes,

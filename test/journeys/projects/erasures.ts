@@ -58,6 +58,20 @@ export function erasureJourneys(running: () => RunningService): void {
       expect(await read()).toHaveLength(3)
       await done((await erase({ project: 'erase-t' })).id)
       expect(await read()).toEqual([{ n: 1 }])
+      // They do not come back with the same file unless that is confirmed.
+      const put = (query: string) => admin('PUT', `/api/tables/erase_customers/rows${query}`, rows)
+      for (const query of ['', '?dry_run=true']) {
+        const refused = await put(query)
+        expect([refused.status, refused.body.error?.code]).toEqual([409, 'breaking_change'])
+        expect(refused.body.error.changes[0].message).toBe(
+          'rows of erased projects would come back: "erase-t"',
+        )
+      }
+      expect(await read()).toEqual([{ n: 1 }])
+      expect((await put('?restore_erased=true')).status).toBe(200)
+      // What was restored on purpose can be sent again.
+      expect((await put('')).status).toBe(200)
+      expect(await read()).toHaveLength(3)
     })
 
     test('erase all entries of a project everywhere, and no others', async () => {
@@ -234,15 +248,77 @@ export function erasureJourneys(running: () => RunningService): void {
       expect(await idsIn('erase_more', 'erase-c')).toEqual(['1', '2', '3'])
     })
 
-    test('end while entries keep arriving that they concern', async () => {
-      const ahead = entryOf('erase-f', '1', -0.9)
-      await send('erase_logs', [ahead])
+    test('leave every entry that is acknowledged after they were accepted, whatever its time', async () => {
+      const key = { 'Idempotency-Key': 'erase-later' }
+      // Ahead of the clock, so that every later entry has an earlier time.
+      await send('erase_logs', [entryOf('erase-f', 'ahead', -0.9)])
+      await send('erase_logs', [entryOf('erase-f', 'keyed', -0.8)], key)
+      await send('erase_more', [entryOf('erase-f', 'old', 30)])
+      // Senders that do not stop. Each knows what was acknowledged before the request, and what was sent after the response.
+      let phase: 'before' | 'during' | 'after' = 'before'
+      const sent = { before: [] as string[], during: [] as string[], after: [] as string[] }
+      let isStopped = false
+      let next = 0
+      const sender = async () => {
+        while (!isStopped) {
+          const [id, began] = [`${next++}`, phase]
+          const { status } = await send('erase_logs', [entryOf('erase-f', id, next % 2)])
+          expect(status).toBe(200)
+          sent[began === phase ? began : 'during'].push(id)
+        }
+      }
+      const senders = [sender(), sender(), sender()]
+      await expect.poll(() => sent.before.length).toBeGreaterThan(5)
+      phase = 'during'
       const { id } = await erase({ project: 'erase-f' })
-      const state = async () => (await admin('GET', `/api/erasures/${id}`)).body.state
-      while ((await state()) !== 'done') await send('erase_logs', [entryOf('erase-f', '2')])
-      await send('erase_logs', [entryOf('erase-f', '3')])
-      const ids = await idsIn('erase_logs', 'erase-f')
-      expect([ids.includes('1'), ids.includes('3')]).toEqual([false, true])
+      phase = 'after'
+      // The key is that of a request whose entries are gone.
+      const repeated = await send('erase_logs', [entryOf('erase-f', 'keyed again')], key)
+      expect(repeated.headers.get('idempotency-replayed')).toBeNull()
+      await send('erase_more', [entryOf('erase-f', 'new source', 1)])
+      const later = [...sent.after]
+      const seen = new Set(await idsIn('erase_logs', 'erase-f'))
+      expect([...later, 'keyed again'].filter((each) => !seen.has(each))).toEqual([])
+      isStopped = true
+      await Promise.all(senders)
+      const idsOf = async (source: string) => {
+        const query = `SELECT id FROM ${source} WHERE project = 'erase-f' LIMIT 1000`
+        const { body } = await admin('POST', '/api/sql', { query })
+        return new Set<string>(body.result.map((row: { id: string }) => row.id))
+      }
+      const whileRunning = await idsOf('erase_logs')
+      await done(id)
+      const afterwards = await idsOf('erase_logs')
+      expect(afterwards).toEqual(whileRunning)
+      expect(await idsOf('erase_more')).toEqual(new Set(['new source']))
+      expect(sent.after.filter((each) => !afterwards.has(each))).toEqual([])
+      expect(['ahead', 'keyed', ...sent.before].filter((each) => afterwards.has(each))).toEqual([])
+    })
+
+    test('with an end leave what is acknowledged later, also before that end', async () => {
+      await send('erase_logs', [entryOf('erase-g', '1', 2), entryOf('erase-g', '2')])
+      const to = new Date(Date.now() - hourMs).toISOString()
+      const { id, entries } = await erase({ project: 'erase-g', to })
+      await send('erase_logs', [entryOf('erase-g', '3', 2)])
+      expect(await idsIn('erase_logs', 'erase-g')).toEqual(['2', '3'])
+      await done(id)
+      expect([entries, await idsIn('erase_logs', 'erase-g')]).toEqual([1, ['2', '3']])
+    })
+
+    test('of several at once each remove what they name', async () => {
+      const projects = Array.from({ length: 12 }, (_, n) => `erase-many-${n}`)
+      await send(
+        'erase_logs',
+        projects.flatMap((project) => ['1', '2'].map((id) => entryOf(project, id, -0.5))),
+      )
+      const begun = await Promise.all(projects.map((project) => erase({ project, ids: ['1'] })))
+      expect(begun.map(({ entries }) => entries)).toEqual(projects.map(() => 1))
+      await send(
+        'erase_logs',
+        projects.map((project) => entryOf(project, '1')),
+      )
+      for (const { id } of begun) await done(id)
+      for (const project of projects) expect(await idsIn('erase_logs', project)).toEqual(['1', '2'])
     })
 
     test('of the same entries at once are both done, and later entries stay', async () => {

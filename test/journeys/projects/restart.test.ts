@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { checkUnused } from '../../../src/engine/embedded-engine.ts'
+import type { UsageRow } from '../../../src/projects/project-report.ts'
 import { ask } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
+import { childrenOf, spawnService } from '../../support/service-process.ts'
 
 /** A service that ends and starts again with its data directory. */
 const directory = scratchDirectory()
@@ -59,7 +62,8 @@ test('plans, quotas and usage survive a restart, and hidden entries stay on the 
 })
 
 test('an erasure continues after a restart, and is applied again to an older backup before it is ready', async () => {
-  await send([entryOf('gone-a'), entryOf('gone-a', 2), entryOf('gone-b')])
+  // One is ahead of the clock, so that a later entry has an earlier time.
+  await send([entryOf('gone-a', -1 / 48), entryOf('gone-a', 2), entryOf('gone-b')])
   const from = ['--url', service.url, '--token', service.adminToken.token]
   const backedUp = await runCommand(['backup', at('backup'), ...from])
   expect(backedUp.code, backedUp.stderr).toBe(0)
@@ -70,13 +74,14 @@ test('an erasure continues after a restart, and is applied again to an older bac
   const begun = await runCommand(['erase', '--project', 'gone-a', '--no-wait', '--json', ...from])
   expect(begun.code, begun.stderr).toBe(0)
   const { id } = JSON.parse(begun.stdout)
+  await send([entryOf('gone-a')])
   await service.close()
   await open()
-  expect(await found('gone-a')).toBe(0)
+  expect(await found('gone-a')).toBe(1)
   const isDone = () =>
     expect.poll(async () => (await admin('GET', `/api/erasures/${id}`)).body.state).toBe('done')
   await isDone()
-  expect([await stored('gone-a'), await stored('gone-b')]).toEqual([0, 1])
+  expect([await stored('gone-a'), await stored('gone-b')]).toEqual([1, 1])
   await service.close()
 
   const restoreTo = (to: string, ...rest: string[]) =>
@@ -131,4 +136,37 @@ test('a backup that lists erasures is restored with the list of now, or with a d
   expect(listed.code, listed.stderr).toBe(0)
   const decided = await runCommand([...restore, at('decided'), '--no-erasures'])
   expect([decided.code, decided.stderr]).toEqual([0, expect.not.stringContaining('--erasures')])
+})
+
+test('usage has every acknowledged entry after the service was killed', async () => {
+  const token = 'a-token-that-stays'
+  const environment = {
+    WELLHEAD_ADMIN_TOKEN: token,
+    WELLHEAD_DATA_DIR: at('killed'),
+    WELLHEAD_STATISTICS: 'off',
+  }
+  const first = spawnService([], { ...environment, WELLHEAD_PORT: '0' })
+  const url = await first.ready()
+  const entries = (project: string, count: number) => Array.from({ length: count }, () => ({ project }))
+  const post = (body: object[]) => ask({ url }, token, 'POST', '/api/logs?source=edge_logs', body)
+  // The last ones are younger than any count that was stored.
+  for (let n = 0; n < 5; n++) expect((await post(entries('counted', 3))).status).toBe(200)
+  expect((await post([...entries('counted', 2), ...entries('other "one"', 4)])).status).toBe(200)
+  const engines = childrenOf(first.child.pid as number)
+  for (const pid of [first.child.pid as number, ...engines]) process.kill(pid, 'SIGKILL')
+  await first.exit
+  // The engine gives up its lock when its last thread has ended.
+  await vi.waitFor(() => checkUnused(at('killed')), 20_000)
+  for (const _ of ['after the crash', 'after another start']) {
+    const next = await openService({ engine: 'embedded', dataDir: at('killed'), environment })
+    try {
+      const { body } = await ask(next, token, 'GET', '/api/project-usage')
+      expect(body.map(({ project, entries }: UsageRow) => [project, entries])).toEqual([
+        ['counted', 17],
+        ['other "one"', 4],
+      ])
+    } finally {
+      await next.close()
+    }
+  }
 })

@@ -9,6 +9,7 @@ import { planShape } from '../../../src/projects/plan.ts'
 import { ProjectPlans } from '../../../src/projects/project-plans.ts'
 import { ProjectUsage } from '../../../src/projects/project-usage.ts'
 import { Quotas } from '../../../src/projects/quotas.ts'
+import { UsageJournal } from '../../../src/projects/usage-journal.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
@@ -144,14 +145,15 @@ test('an erasure is not done while a query runs that began before it', async () 
   const erasures = new Erasures({
     ...{ engine, time: { ...system, after }, log: pino({ level: 'silent' }), shared: false },
     ...{ topology: () => topologyOf(engine), sourceOf: (name) => name },
-    sources: () => [{ name: 'shared_logs', project: null }],
+    sources: () => [{ id: '1', name: 'shared_logs', project: null }],
+    holdEntries: async () => () => {},
     file: new ErasureFile(directory.path),
     eraseTables: async () => {},
   })
   const forget = async () => void order.push('forgotten')
-  erasures.follow(forget, () => query)
-  const counted = await erasures.count({ project: 'shared-read' })
-  const { id } = await erasures.begin(counted, 'tests', async () => {})
+  erasures.follow({ flush: async () => {}, onErase: forget, queriesEnded: () => query })
+  const { rows } = erasures.read({ project: 'shared-read' })
+  const { id } = await erasures.begin(rows, 'tests', async () => {})
   const sql = "SELECT count() AS n FROM shared_logs WHERE project = 'shared-read'"
   await expect
     .poll(async () => (await admin(service, 'POST', '/api/sql', { query: sql })).body.result[0].n)
@@ -193,18 +195,18 @@ test('an erasure stays done although its row from before is being read', async (
     log: { info: () => erased++, warn: () => {} } as unknown as Pick<Log, 'info' | 'warn'>,
     ...{ topology: () => topologyOf(engine), sourceOf: (name) => name, sources: () => [] },
     file: new ErasureFile(directory.path),
-    eraseTables: async () => {
-      // Goes on once a read has begun.
-      await vi.waitFor(() => expect(seen).toEqual([null]))
-    },
+    holdEntries: async () => () => {},
+    eraseTables: async () => {},
   })
-  erasures.follow(
-    async () => {},
-    async () => {},
-  )
+  erasures.follow({
+    flush: async () => {},
+    onErase: async () => {},
+    // Goes on once a read has begun.
+    queriesEnded: () => vi.waitFor(() => expect(seen).toEqual([null])),
+  })
   await erasures.open()
-  begun = (await erasures.begin(await erasures.count({ project: 'shared-stale' }), 'tests', async () => {}))
-    .id
+  const { rows } = erasures.read({ project: 'shared-stale' })
+  begun = (await erasures.begin(rows, 'tests', async () => {})).id
   await expect.poll(() => erasures.get(begun).done_at).not.toBeNull()
   const { done_at } = erasures.get(begun)
   isEnded()
@@ -246,13 +248,15 @@ test('a plan of a million projects is assigned without a query for each, and kno
   }
 })
 
-test('a day that is over does not change, whatever the clock does', async () => {
+test('an entry counts on the day on which it was admitted, and a day has no more than its plan, whatever the clock does', async () => {
   const [{ engine }] = services
+  const directory = scratchDirectory()
   const own = manualTime(manualClock(Date.parse('2026-03-01T23:59:59Z')))
   const log = pino({ level: 'silent' })
   const plan = planShape.parse({ name: 'bounded', entries_per_day: 3 })
   const usage = new ProjectUsage({
     ...{ engine, time: own, log, shared: false },
+    journal: new UsageJournal(directory.path),
     planOf: () => plan,
   })
   const quotas = new Quotas({ usage, planOf: () => plan })
@@ -261,17 +265,24 @@ test('a day that is over does not change, whatever the clock does', async () => 
   const none = { bytes: Buffer.alloc(0), ends: new Uint32Array() }
   const late = await quotas.admit(lines, none)
   own.advance(2_000)
+  const overs: number[][] = []
+  const admit = async () => {
+    const { over, stored, release } = await quotas.admit(lines, none)
+    overs.push([...over])
+    stored()
+    release()
+  }
+  await admit()
   late.stored()
   late.release()
   own.advance(-10_000)
-  // Three are left of the day that has begun, and two of them are taken.
-  const { over, stored, release } = await quotas.admit(lines, none)
-  expect([...over]).toEqual([1])
-  stored()
-  release()
+  await admit()
+  // What was admitted before midnight takes nothing of the day that has begun.
+  expect(overs).toEqual([[], [1]])
   await usage.stop()
   const sql =
-    "SELECT toString(day) AS day, toUInt32(max(entries)) AS entries FROM _project_usage WHERE project = 'late' GROUP BY day"
-  const { body } = await engine.query({ sql, format: 'JSONEachRow' }, { deadlineMs: 30_000 })
-  expect(JSON.parse(body.toString())).toEqual({ day: '2026-03-02', entries: 3 })
+    "SELECT toString(day) AS day, toUInt32(max(entries)) AS entries FROM _project_usage WHERE project = 'late' GROUP BY day ORDER BY day"
+  const { body } = await engine.query({ sql, format: 'JSONCompactEachRow' }, { deadlineMs: 30_000 })
+  expect(body.toString().trim().split('\n')).toEqual(['["2026-03-01", 2]', '["2026-03-02", 3]'])
+  directory.remove()
 })
