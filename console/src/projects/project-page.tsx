@@ -98,18 +98,20 @@ function UsageOfDays({ rows, plan, project }: UsageOfDaysProps) {
         {charts.map(([title, values, one, many]) => (
           <Card key={title} title={`${title} in the last ${shownDays} days`} className="chart-part">
             <div className="card-body">
-            <p className="totals">
-              <b className="number">{count(sum(values))}</b>{' '}
-              <span className="soft">{title === 'Entries' && bytes(sum(rows.map((row) => row.bytes)))}</span>
-            </p>
-            <TimeSeries
-              label={`${title} of ${project.project} by day: ${counted(sum(values), one, many)}`}
-              timestamps={timestamps}
-              series={[{ name: title, values: [...values] }]}
-              kind="bars"
-              height={168}
-              isDays
-            />
+              <p className="totals">
+                <b className="number">{count(sum(values))}</b>{' '}
+                <span className="soft">
+                  {title === 'Entries' && bytes(sum(rows.map((row) => row.bytes)))}
+                </span>
+              </p>
+              <TimeSeries
+                label={`${title} of ${project.project} by day: ${counted(sum(values), one, many)}`}
+                timestamps={timestamps}
+                series={[{ name: title, values: [...values] }]}
+                kind="bars"
+                height={168}
+                isDays
+              />
             </div>
           </Card>
         ))}
@@ -210,11 +212,7 @@ function NewestEntries({ project }: { project: string }) {
         <tr key={`${source} ${id}`}>
           <td className="number">{showInstant(Date.parse(timestamp), zone, 'seconds')}</td>
           <td className="optional">
-            <Link
-              href={`/console/logs?${new URLSearchParams({ source, project })}`}
-            >
-              {source}
-            </Link>
+            <Link href={`/console/logs?${new URLSearchParams({ source, project })}`}>{source}</Link>
           </td>
           <td className="any-break mono">{event_message}</td>
         </tr>

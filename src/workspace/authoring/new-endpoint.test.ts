@@ -107,5 +107,9 @@ test('leaves names that cannot be declared to the check of the file', () => {
 test('declares lists for parameters that the SQL uses as lists', () => {
   const query = 'SELECT 1 FROM edge_logs WHERE (empty(@a) OR id IN @a) AND has(@b, 1) AND id = @c'
   const { parameters } = create(query, { b: [1] }).definition
-  expect(parameters).toMatchObject({ a: { type: 'list', of: 'string' }, b: { type: 'list', of: 'number' }, c: { type: 'string' } })
+  expect(parameters).toMatchObject({
+    a: { type: 'list', of: 'string' },
+    b: { type: 'list', of: 'number' },
+    c: { type: 'string' },
+  })
 })

@@ -180,7 +180,9 @@ export function describeRules(service: () => RunningService): void {
         { event_message: broken },
       )
       const left = '{"a":1,"token":"[redacted]","user":"[email]","lines":[{"text":"[email]"}]}'
-      expect(await messagesOf(source)).toEqual([broken, '{"a":"1","token":"[redacted]"}', ...Array(4).fill(left)].sort())
+      expect(await messagesOf(source)).toEqual(
+        [broken, '{"a":"1","token":"[redacted]"}', ...Array(4).fill(left)].sort(),
+      )
     })
 
     test('leave nothing in quarantine that they take out, however the entry is wrong', async () => {
