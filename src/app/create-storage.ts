@@ -82,7 +82,8 @@ export function createStorage(options: ServiceOptions) {
   const plans = new ProjectPlans({ engine, time, log, shared, find: findPlan })
   const planOf = plans.of.bind(plans)
   const usage = new ProjectUsage({
-    ...{ engine, time, log, shared, planOf },
+    ...{ engine, log, shared, planOf },
+    time: options.usageClock ? { ...time, wall: options.usageClock } : time,
     journal: new UsageJournal(settings.dataDir),
   })
   const gate = new ProjectGate()

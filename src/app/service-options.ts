@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import type { Timers } from '../base/clock.ts'
+import type { Clock, Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Settings } from '../base/settings.ts'
 import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
@@ -10,6 +10,8 @@ export interface ServiceOptions {
   settings: Settings
   time: Timers
   log: Log
+  /** Decides on which day usage of projects counts. By default, the wall clock. */
+  usageClock?: Clock
   /** Node executable of the engine process, unless the settings name one. */
   node: string
   environment: Readonly<Record<string, string | undefined>>

@@ -4,7 +4,10 @@ import type { ServiceClient, ServiceRequest } from '../service-client.ts'
 import { runDemo } from './run-demo.ts'
 
 /** Stores entries by source and returns the newest; fails after a number of requests. */
-function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
+function memoryService(
+  maxRequests = Number.POSITIVE_INFINITY,
+  onSent: (timestampsMs: number[]) => void = () => {},
+) {
   const stored = new Map<string, { id: string; timestamp: number; project: string }[]>()
   let left = maxRequests
   const of = (source: string) => stored.get(source) ?? []
@@ -22,6 +25,7 @@ function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
         return { ...rest, project }
       })
     const source = request.query?.source as string
+    onSent(entries.map(({ timestamp }) => timestamp / 1000))
     stored.set(source, [...of(source), ...entries])
     return { accepted: entries.length, rejected: 0, errors: [] }
   }
@@ -35,14 +39,18 @@ function memoryService(maxRequests = Number.POSITIVE_INFINITY) {
   return { client, of, allow: (requests: number) => (left = requests) }
 }
 
-async function fill(client: ServiceClient, nowMs: number): Promise<number> {
+async function fill(
+  client: ServiceClient,
+  nowMs: number,
+  { historyMs = 8 * hourMs, countUsageAt = (_: number | undefined) => {} } = {},
+): Promise<number> {
   const stop = new AbortController()
   let filled = 0
   const onFilled = (entries: number) => {
     filled = entries
     stop.abort()
   }
-  await runDemo({ client, now: () => nowMs, signal: stop.signal, historyMs: 8 * hourMs, onFilled })
+  await runDemo({ client, now: () => nowMs, signal: stop.signal, historyMs, countUsageAt, onFilled })
   return filled
 }
 
@@ -72,3 +80,24 @@ test('a run after an interrupted one completes the history without a gap', async
   await fill(broken.client, nowMs)
   for (const source of demoSources) expect(broken.of(source).length).toBe(whole.of(source).length)
 })
+
+test('entries of past days count on their days, and those of today when they arrive', async () => {
+  const today = dayOf(nowMs)
+  const sentAt: (number | undefined)[] = []
+  let countedAt: number | undefined
+  const service = memoryService(Number.POSITIVE_INFINITY, (timestamps) => {
+    const countedMs = countedAt ?? nowMs
+    sentAt.push(countedAt)
+    expect(new Set(timestamps.map(dayOf))).toEqual(new Set([dayOf(countedMs)]))
+  })
+  await fill(service.client, nowMs, {
+    historyMs: 52 * hourMs,
+    countUsageAt: (ms) => {
+      countedAt = ms
+    },
+  })
+  expect(new Set(sentAt.map((ms) => ms && dayOf(ms)))).toEqual(new Set([today - 2, today - 1, undefined]))
+  expect(countedAt).toBe(undefined)
+})
+
+const dayOf = (ms: number) => Math.floor(ms / (24 * hourMs))

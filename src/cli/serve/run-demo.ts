@@ -13,10 +13,13 @@ interface DemoOptions {
   now: () => number
   signal: AbortSignal
   historyMs: number
+  /** Sets the time at which usage of what is sent counts. Undefined: when it arrives. */
+  countUsageAt: (ms: number | undefined) => void
   /** Called when the history is complete, with the number of entries that were sent. */
   onFilled: (entries: number) => void
 }
 
+const dayMs = 86_400_000
 const livePauseMs = 1_000
 const requestPauseMs = 400
 const batchBounds = { maxBytes: 6 * 2 ** 20, maxEntries: 10_000 }
@@ -32,23 +35,30 @@ export async function runDemo(options: DemoOptions): Promise<void> {
 export const demoDashboard = 'demo.traffic'
 
 async function sendAll(options: DemoOptions): Promise<void> {
-  const { client, now, signal, historyMs, onFilled } = options
+  const { client, now, signal, historyMs, countUsageAt, onFilled } = options
   const file = readFileSync(packageFile(`shipped/demo/dashboards/${demoDashboard}.yaml`), 'utf8')
   const endpoints = readDefinitions(packageFile('shipped/demo'))
   const dashboards = [{ ...parse(file), name: demoDashboard }]
   await client.request('POST', '/api/deployments', { json: { endpoints, dashboards, allow_breaking: true } })
   const reached = new Map<DemoSource, number>()
-  const sendTo = async (source: DemoSource): Promise<number> => {
-    const nowMs = now()
+  const sendTo = async (source: DemoSource, untilMs = now()): Promise<number> => {
     const afterMs = Math.max(
-      nowMs - historyMs,
+      now() - historyMs,
       reached.get(source) ?? (await newestOf(options.client, source)),
     )
-    const sent = await send(options, source, { afterMs, untilMs: nowMs })
-    reached.set(source, nowMs)
+    const sent = await send(options, source, { afterMs, untilMs })
+    reached.set(source, Math.max(afterMs, untilMs))
     return sent
   }
   let filled = 0
+  try {
+    for (const endMs of dayEnds(now() - historyMs, now())) {
+      countUsageAt(endMs)
+      for (const source of demoSources) filled += await sendTo(source, endMs)
+    }
+  } finally {
+    countUsageAt(undefined)
+  }
   for (const source of demoSources) filled += await sendTo(source)
   onFilled(filled)
   if (signal.aborted) return
@@ -57,6 +67,12 @@ async function sendAll(options: DemoOptions): Promise<void> {
     for (const source of demoSources) await sendTo(source).catch(() => {})
   }
   await Promise.all([repeat(livePauseMs, signal, sendNew), requestAsCustomers(options)])
+}
+
+/** The last millisecond of each UTC day that ended between two instants. */
+function dayEnds(afterMs: number, untilMs: number): number[] {
+  const days = Math.floor(untilMs / dayMs) - Math.floor(afterMs / dayMs)
+  return Array.from({ length: days }, (_, index) => (Math.floor(afterMs / dayMs) + 1 + index) * dayMs - 1)
 }
 
 async function repeat(everyMs: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {

@@ -45,6 +45,12 @@ async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: Com
   const { signal } = io
   const stopping = once(signal, 'abort').then(() => log.info({ signal: signal.reason }, 'stopping'))
   let service: Service
+  let usageAtMs: number | undefined
+  // The demo's history counts on its own days, as if the service had run for a week.
+  const usageClock = { now: () => usageAtMs ?? io.clock.now() }
+  const countUsageAt = (ms: number | undefined) => {
+    usageAtMs = ms
+  }
   try {
     service = await startService({
       settings,
@@ -53,6 +59,7 @@ async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: Com
       node: io.node,
       environment: io.environment,
       launched,
+      ...(demo && { usageClock }),
     })
   } catch (error) {
     const explained = explainStartProblem(error, settings)
@@ -63,7 +70,7 @@ async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: Com
     publishAddress(service, settings, log, io)
     // Not awaited: the service must stop even if nobody reads.
     void io.stderr.write(banner(service, settings, demo, io.stderr.colors))
-    if (demo) void fillDemo(service, settings, io)
+    if (demo) void fillDemo(service, settings, io, countUsageAt)
     await stopping
   }
   removeServiceFile(settings.dataDir, io.pid)
@@ -79,7 +86,12 @@ function publishAddress(service: Service, settings: Settings, log: Log, io: Comm
   }
 }
 
-async function fillDemo(service: Service, settings: Settings, io: CommandIo): Promise<void> {
+async function fillDemo(
+  service: Service,
+  settings: Settings,
+  io: CommandIo,
+  countUsageAt: (ms: number | undefined) => void,
+): Promise<void> {
   const { url, adminToken } = service
   const { signal, clock } = io
   const project = projects[0]?.ref
@@ -94,9 +106,8 @@ async function fillDemo(service: Service, settings: Settings, io: CommandIo): Pr
         '\n',
     )
   const client = new ServiceClient({ url, token: adminToken.token }, io)
-  await runDemo({ client, now: clock.now, signal, historyMs: demoHistoryMs, onFilled }).catch(
-    (error: Error) => void io.stderr.write(`wellhead: ${error.message}\n`),
-  )
+  const options = { client, now: clock.now, signal, historyMs: demoHistoryMs, countUsageAt, onFilled }
+  await runDemo(options).catch((error: Error) => void io.stderr.write(`wellhead: ${error.message}\n`))
 }
 
 /** A shell expression for the admin token; a token that was set is in no file and must not be printed. */
