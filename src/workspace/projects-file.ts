@@ -1,7 +1,8 @@
+import { isMap, isScalar } from 'yaml'
 import { z } from 'zod'
 import { type FileProblem, readYamlFile } from '../base/files/file-problem.ts'
-import type { TextPosition } from '../base/files/yaml-fields.ts'
-import { must } from '../base/validation.ts'
+import type { TextPosition, YamlFields } from '../base/files/yaml-fields.ts'
+import { must, problemSentence } from '../base/validation.ts'
 import { projectName } from '../projects/plan.ts'
 
 /** In the root of a workspace: the plan of each project. Others keep theirs. */
@@ -16,7 +17,7 @@ export interface ProjectsFile {
 const maxProjects = 100_000
 
 const planName = z.string(must('the name of a plan, such as pro')).min(1, must('the name of a plan')).max(128)
-const shape = z.record(projectName, planName).refine((plans) => Object.keys(plans).length <= maxProjects, {
+const shape = z.record(z.string(), planName).refine((plans) => Object.keys(plans).length <= maxProjects, {
   error: `must have at most ${maxProjects} projects`,
 })
 
@@ -25,5 +26,23 @@ export function readProjectsFile(content: string): ProjectsFile | { problems: Fi
   const reading = readYamlFile(projectsFileName, isBlank ? '{}' : content, shape, 'acme: pro')
   if ('problems' in reading) return reading
   const { value, yaml } = reading
+  const problems = nameProblems(yaml)
+  if (problems.length > 0) return { problems }
   return { plans: new Map(Object.entries(value)), positionOf: (project) => yaml.positionOf([project]) }
+}
+
+/** Also those of names that YAML reads as something else than they are written: `007` as 7, `True` as true, `~` as nothing. */
+function nameProblems({ document: { contents }, positionOf }: YamlFields): FileProblem[] {
+  const names = isMap(contents) ? contents.items.map(({ key }) => key) : []
+  return names.flatMap((name) => {
+    const value = isScalar(name) ? name.value : undefined
+    const at = { file: projectsFileName, ...positionOf([value as PropertyKey]) }
+    if (isScalar(name) && typeof value !== 'string' && String(value) !== name.source) {
+      const { source } = name
+      return [{ ...at, message: `The project ${source} would be read as ${value}: put ${source} in quotes.` }]
+    }
+    const reading = projectName.safeParse(isScalar(name) ? String(value) : null)
+    const [issue] = reading.error?.issues ?? []
+    return issue ? [{ ...at, message: problemSentence('The name of a project', issue.message) }] : []
+  })
 }

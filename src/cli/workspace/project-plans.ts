@@ -41,7 +41,7 @@ export async function comparePlans(
   })
   const current = await assignedPlans(client)
   const days = (plans: ReadonlyMap<string, number>, plan: string) =>
-    plans.get(plan) ?? Number.POSITIVE_INFINITY
+    plans.get(plan) ?? plans.get(defaultPlan) ?? Number.POSITIVE_INFINITY
   const assignments = [...file.plans].flatMap(([project, to]) => {
     const from = current.get(project) ?? defaultPlan
     return from === to ? [] : [{ project, from, to, breaking: days(after, to) < days(before, from) }]
@@ -108,8 +108,9 @@ export async function refuseWithoutAdmin(client: ServiceClient): Promise<void> {
 export async function pulledPlans(client: ServiceClient, local: ProjectsFile | undefined) {
   const plans = await assignedPlans(client)
   if (plans.size === 0) return undefined
+  const localPlans = [...(local?.plans ?? [])].filter(([, plan]) => plan !== defaultPlan)
   const isSame =
-    local?.plans.size === plans.size && [...plans].every(([name, plan]) => local.plans.get(name) === plan)
-  const content = new Document(Object.fromEntries(plans)).toString({ lineWidth: 0 })
+    localPlans.length === plans.size && localPlans.every(([name, plan]) => plans.get(name) === plan)
+  const content = new Document(plans).toString({ lineWidth: 0 })
   return { content, isSame }
 }

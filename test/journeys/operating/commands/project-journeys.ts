@@ -69,6 +69,31 @@ export function projectJourneys(service: () => LocalService): void {
         expect.stringContaining('projects.yaml requires a token with the scope admin; nothing was deployed.'),
       ])
       expect(await planOf('w-acme')).toBe('w.pro')
+      write('projects.yaml', 'w-acme: w.pro\n')
+      const unchanged = await run('deploy', '--url', service().url, '--token', token)
+      expect([unchanged.stderr, unchanged.code]).toEqual(['', 0])
+    })
+
+    test('of forty customers are compared, assigned and pulled, whatever their names', async () => {
+      const customers = Array.from({ length: 38 }, (_, n) => `w-many-${String(n).padStart(2, '0')}`)
+      const names = [...customers, '007', 'true']
+      const lines = [...customers, '"007"', '"true"'].map((name) => `${name}: w.pro\n`).join('')
+      write('projects.yaml', lines)
+      const { stdout } = await run('diff')
+      for (const name of names) expect(stdout).toContain(`updated project ${name}: plan default → w.pro\n`)
+      expect((await run('deploy', '--breaking')).stdout).toMatch(/, 40 plans assigned\.\n$/)
+      expect((await run('diff', '--exit-code')).code).toBe(0)
+      expect(await planOf('007')).toBe('w.pro')
+      // Plans that are the default ones are not lost by not being pulled.
+      write('projects.yaml', `${lines}w-acme: w.pro\nw-beta: w.pro\nw-none: default\n`)
+      expect((await run('pull')).stdout).toContain('unchanged projects.yaml\n')
+      rmSync(join(path, 'projects.yaml'))
+      expect((await run('pull', '--force')).code).toBe(0)
+      expect(readFileSync(join(path, 'projects.yaml'), 'utf8')).toContain('"007": w.pro\n')
+      expect((await run('diff', '--exit-code')).code).toBe(0)
+      write('projects.yaml', names.map((name) => `"${name}": default\n`).join(''))
+      expect((await run('deploy')).stdout).toMatch(/, 40 plans assigned\.\n$/)
+      rmSync(join(path, 'projects.yaml'))
     })
 
     test('are listed, shown and set by commands', async () => {
