@@ -13,6 +13,7 @@ interface SourceOptions {
   project?: string
   column?: TypedColumn[]
   removeColumn?: string[]
+  published?: boolean
   breaking?: true
 }
 
@@ -102,6 +103,8 @@ function addUpdate(source: Command, io: CommandIo): void {
     .option('--project <path>', 'path of the project in entries without a field project')
     .option('--column <name=path>', columnHelp, collectColumn)
     .option('--remove-column <name>', 'remove a typed column; repeatable', collect)
+    .option('--published', 'let tenants with the scope search read their entries')
+    .option('--no-published', 'hide the source from tenants')
     .option('--breaking', 'make changes that break queries or delete entries')
   addServiceAction(update, io, {
     examples: [
@@ -117,6 +120,7 @@ function addUpdate(source: Command, io: CommandIo): void {
       const json = {
         retention_days: options.retention,
         project: options.project,
+        published: options.published,
         ...(replaced.size > 0 && {
           columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
         }),

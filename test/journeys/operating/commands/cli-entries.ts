@@ -135,13 +135,19 @@ export function logCommandJourneys(service: () => LocalService): void {
 
       const made = await run(['token', 'create', '--scope', 'search', '--project', 'demo'])
       const as = { WELLHEAD_TOKEN: made.stdout.trim(), WELLHEAD_URL: service().url }
-      const own = await run(['logs', 'search', source, '-n', '100'], { environment: as })
+      const searchAsTenant = () => run(['logs', 'search', source, '-n', '100'], { environment: as })
+      expect((await searchAsTenant()).stderr).toContain('(source_not_found')
+      expect((await run(['source', 'update', source, '--published'])).code).toBe(0)
+      const own = await searchAsTenant()
       expect(idsOf(own.stdout).toSorted()).toEqual(['five', 'four', 'one', 'seven', 'six', 'two'])
       expect(await run(['source', 'schema', source], { environment: as })).toMatchObject({
         code: 1,
         stdout: '',
         stderr: expect.stringContaining('(forbidden'),
       })
+      expect((await run(['source', 'update', source, '--no-published'])).stderr).toContain('(breaking_change')
+      expect((await run(['source', 'update', source, '--no-published', '--breaking'])).code).toBe(0)
+      expect((await searchAsTenant()).stderr).toContain('(source_not_found')
       expect((await run(['source', 'delete', source, '--yes'])).code).toBe(0)
     })
   })
