@@ -10,7 +10,7 @@ import { Breakable, Table } from '../ui/table.tsx'
 import { PlanForm, planKind } from './plan-form.tsx'
 import { limitsText } from './plan-limits.ts'
 
-const columns = [['Plan'], ['Limits'], ['', 'right']] as const
+const columns = [['Plan'], ['Limits', 'optional'], ['', 'right']] as const
 
 /** All plans with their limits. Admins create, change and delete them. */
 export function PlansCard({ isAdmin }: { isAdmin: boolean }) {
@@ -39,8 +39,9 @@ export function PlansCard({ isAdmin }: { isAdmin: boolean }) {
                 <tr key={one.id}>
                   <td className="any-break">
                     <Breakable text={one.name} />
+                    <div className="under narrow-only">{limitsText(one)}</div>
                   </td>
-                  <td>{limitsText(one)}</td>
+                  <td className="optional">{limitsText(one)}</td>
                   <td className="right">
                     {isAdmin && (
                       <div className="actions">

@@ -210,7 +210,7 @@ function NewestEntries({ project }: { project: string }) {
       empty="No entries."
       row={({ source, id, timestamp, event_message }) => (
         <tr key={`${source} ${id}`}>
-          <td className="number">{showInstant(Date.parse(timestamp), zone, 'seconds')}</td>
+          <td className="number nowrap">{showInstant(Date.parse(timestamp), zone, 'seconds')}</td>
           <td className="optional">
             <Link href={`/console/logs?${new URLSearchParams({ source, project })}`}>{source}</Link>
           </td>
@@ -232,7 +232,9 @@ function Erasures({ project }: { project: string }) {
       empty="Nothing was erased."
       row={({ id, created_at, source, entries, state }) => (
         <tr key={id}>
-          <td className="number">{created_at && showInstant(Date.parse(created_at), zone, 'seconds')}</td>
+          <td className="number nowrap">
+            {created_at && showInstant(Date.parse(created_at), zone, 'seconds')}
+          </td>
           <td className="optional">{source ?? 'all sources'}</td>
           <td className="right">{count(entries)}</td>
           <td className="right">{state}</td>

@@ -113,5 +113,10 @@ test('the page of a project shows what belongs to it, and admins create, change 
       await show(page, width, theme)
       await expectFit(page)
     }
+    await page.goto('/console/projects?q=console-page')
+    await show(page, 390, 'dark')
+    await page.getByRole('row', { name: /^console\.page 4 entries per day/ }).waitFor()
+    const box = page.getByRole('region', { name: 'Plans' }).locator('.table-box')
+    expect(await box.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
   })
 })
