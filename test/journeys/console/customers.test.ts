@@ -202,7 +202,7 @@ describe('a tenant with a plan', () => {
     const own = `/api/projects/${project}`
     const unused = { project, plan: 'default', entries: 0, bytes: 0, last_entry_at: null }
     expect((await ask(stage.service(), token, 'GET', own)).body).toEqual(unused)
-    expect((await asAdmin('PUT', own, { plan: 'SHOWN' })).status).toBe(200)
+    expect((await asAdmin('PUT', `${own}?breaking=true`, { plan: 'SHOWN' })).status).toBe(200)
     expect((await ask(stage.service(), token, 'GET', '/api/whoami')).body.plan).toEqual({
       name: 'SHOWN',
       ...limits,
