@@ -205,8 +205,9 @@ test('the demo requests endpoints as customers would, until it is stopped', asyn
     const stop = new AbortController()
     const { url, adminToken } = service
     const client = new ServiceClient({ url, token: adminToken.token }, memoryIo({ signal: stop.signal }))
-    const options = { client, now: Date.now, historyMs: 60_000, onFilled: () => {}, signal: stop.signal }
-    const running = runDemo(options)
+    const ignore = () => {}
+    const options = { client, now: Date.now, historyMs: 60_000, countUsageAt: ignore, onFilled: ignore }
+    const running = runDemo({ ...options, signal: stop.signal })
     return () => {
       stop.abort()
       return running
