@@ -145,8 +145,7 @@ export function logCommandJourneys(service: () => LocalService): void {
         stdout: '',
         stderr: expect.stringContaining('(forbidden'),
       })
-      expect((await run(['source', 'update', source, '--no-published'])).stderr).toContain('(breaking_change')
-      expect((await run(['source', 'update', source, '--no-published', '--breaking'])).code).toBe(0)
+      expect((await run(['source', 'update', source, '--no-published'])).code).toBe(0)
       expect((await searchAsTenant()).stderr).toContain('(source_not_found')
       expect((await run(['source', 'delete', source, '--yes'])).code).toBe(0)
     })
