@@ -86,10 +86,14 @@ export function listErrors(): { code: string; status: number }[] {
 export const missingParameter = define(
   'missing_parameter',
   400,
-  (parameter: string, allowed?: readonly string[]) => ({
-    message: `Parameter "${parameter}" is required.${allowed ? ` Use one of ${allowed.join(', ')}.` : ''}`,
-    details: allowed ? { parameter, allowed } : { parameter },
-  }),
+  (parameter: string, allowed?: readonly string[], all: readonly string[] = [parameter]) => {
+    const hint = allowed ? ` Use one of ${allowed.join(', ')}.` : ''
+    const names = all.map((name) => `"${name}"`).join(', ')
+    return {
+      message: all.length > 1 ? `Parameters ${names} are required.` : `Parameter ${names} is required.${hint}`,
+      details: allowed ? { parameter, allowed } : { parameter },
+    }
+  },
 )
 export const invalidParameter = define('invalid_parameter', 400, (parameter: string, message: string) => ({
   message,

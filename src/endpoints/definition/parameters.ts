@@ -63,9 +63,11 @@ export interface CompiledQuery {
   readonly valueCount: number
   /**
    * Returns the values of all used parameters and no others. Equal requests have equal values. Endpoints that it reads get what
-   * is fixed also if it is not handed on.
+   * is fixed also if it is not handed on. An error about a missing parameter names all of them.
    */
   check(sent: Sent, fixed?: Sent): BoundValues
+  /** Required parameters without a value, those of endpoints that it reads included. */
+  missing(sent: Sent, fixed?: Sent): readonly string[]
 }
 
 const maxValueBytes = 64 * 1024
@@ -144,6 +146,13 @@ export function bindQuery(
     const message = `The query has ${valueCount} values of parameters, also in endpoints that it reads. At most ${maxBoundValues} are possible. Use a parameter with a list.`
     throw invalidQuery(message)
   }
+  const handedOn = (sent: Sent, fixed: Sent): Sent => {
+    const texts = [...checked].map((name) => [
+      name,
+      textOf(declarationOf(declared, name), sentText(sent, name)),
+    ])
+    return { ...fixed, ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)) }
+  }
   const patterns = [...names].filter((name) => declarationOf(declared, name).type === 'regex')
   const inner = expanded.flatMap(({ inner, compiled }) => [[inner.name, inner] as const, ...compiled.inner])
   const named = query.selects.flatMap(({ tables }) => tables.flatMap(({ name }) => name ?? []))
@@ -169,19 +178,29 @@ export function bindQuery(
     tables: new Set([...named.filter(isSource), ...expanded.flatMap(({ compiled }) => [...compiled.tables])]),
     check(sent, fixed = {}) {
       const values: [string, JsonValue][] = []
-      for (const name of checked) {
-        const value = readValue(name, declarationOf(declared, name), sentText(sent, name))
-        if (names.has(name)) values.push([keyOf(name), value])
-      }
-      if (expanded.length > 0) {
-        const texts = [...checked].map((name) => [
-          name,
-          textOf(declarationOf(declared, name), sentText(sent, name)),
-        ])
-        const handed = { ...fixed, ...Object.fromEntries(texts.filter(([, text]) => text !== undefined)) }
-        for (const { compiled } of expanded) values.push(...Object.entries(compiled.check(handed, fixed)))
+      try {
+        for (const name of checked) {
+          const value = readValue(name, declarationOf(declared, name), sentText(sent, name))
+          if (names.has(name)) values.push([keyOf(name), value])
+        }
+        if (expanded.length > 0) {
+          const handed = handedOn(sent, fixed)
+          for (const { compiled } of expanded) values.push(...Object.entries(compiled.check(handed, fixed)))
+        }
+      } catch (error) {
+        if (!missingParameter.is(error)) throw error
+        const { parameter = '', allowed } = error.details
+        throw missingParameter(parameter, allowed, this.missing(sent, fixed))
       }
       return Object.freeze(Object.fromEntries(values))
+    },
+    missing(sent, fixed = {}) {
+      const own = [...checked].filter((name) => {
+        const declaration = declarationOf(declared, name)
+        return declaration.required && textOf(declaration, sentText(sent, name)) === undefined
+      })
+      const handed = handedOn(sent, fixed)
+      return [...new Set([...own, ...expanded.flatMap(({ compiled }) => compiled.missing(handed, fixed))])]
     },
   }
 }

@@ -121,9 +121,11 @@ export function endpointDrafts({ engine, runner, sources, clock, warningsOf }: E
       const endpoint = await inTurn(by, signal, async () => {
         const used = queryOf(query).parameterNames
         const unused = Object.keys(parameters).find((name) => !used.includes(name) && name !== reservedName)
-        const missing = used.find((name) => !Object.hasOwn(parameters, name))
-        if (missing !== undefined) {
-          throw unused === undefined ? missingParameter(missing) : unusedParameter(unused, used)
+        const missing = used.filter((name) => !Object.hasOwn(parameters, name))
+        if (missing[0] !== undefined) {
+          throw unused === undefined
+            ? missingParameter(missing[0], undefined, missing)
+            : unusedParameter(unused, used)
         }
         const compiled = await compile(by, fields, onlyRun)
         // Errors of the SQL come first: in `:project`, they explain why the value is not used.

@@ -183,6 +183,28 @@ describe('endpoints over endpoints', () => {
     expect((await refusal('nested.own', own))?.message).toContain('in a circle: nested.own → nested.own')
   })
 
+  test('name all required parameters that a request omits, also those of inner ones', async () => {
+    const inner = { b: { required: true }, c: { required: true }, d: { default: 'preset' } }
+    await create('nested.required-inner', 'SELECT @b AS b, @c AS c, @d AS d', inner)
+    await create('nested.required', 'SELECT b, @a AS a FROM `nested.required-inner` WHERE @e IS NULL', {
+      a: { required: true, enum: ['x', 'y'] },
+      ...{ b: { required: true }, c: {}, d: {}, e: { type: 'integer' } },
+    })
+    expect((await call('nested.required', '?b=1')).error).toMatchObject({
+      code: 'missing_parameter',
+      message: 'Parameters "a", "c" are required.',
+      parameter: 'a',
+      allowed: ['x', 'y'],
+    })
+    expect(await rows('nested.required')).toBe('Parameters "a", "b", "c" are required.')
+    expect(await rows('nested.required', '?a=x&b=1')).toBe('Parameter "c" is required.')
+    expect(await rows('nested.required', '?a=x&b=1&c=2')).toEqual([{ b: '1', a: 'x' }])
+    const unsaved = { query: 'SELECT @a AS a, @b AS b', parameters: {} }
+    expect((await json('/api/sql', 'POST', unsaved)).body.error?.message).toBe(
+      'Parameters "a", "b" are required.',
+    )
+  })
+
   test('use the parameters that are handed on, and warn about others', async () => {
     const parameters = { project: { required: true }, least: { type: 'integer' }, unused: {} }
     const { body } = await save('nested.warned', 'SELECT requests FROM `nested.by-status`', parameters)
