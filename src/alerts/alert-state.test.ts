@@ -30,6 +30,15 @@ describe('the state', () => {
     ])
   })
 
+  test('counts neither the interval before a failure nor what was met before an evaluation that does not meet it', () => {
+    expect(namesAfter([0, met], [10, failed], [20, met], [30, met], [40, met])).toEqual([
+      ...['pending', 'pending', 'pending', 'pending', 'firing'],
+    ])
+    expect(namesAfter([0, met], [20, met], [25, unmet], [30, met], [50, met], [60, met])).toEqual([
+      ...['pending', 'pending', 'ok', 'pending', 'pending', 'firing'],
+    ])
+  })
+
   test('is failing after three failures in a row, and remembers how long the condition held', () => {
     expect(namesAfter([0, failed], [1, failed], [2, unmet], [3, failed], [4, failed], [5, failed])).toEqual([
       ...['ok', 'ok', 'ok', 'ok', 'ok', 'failing'],

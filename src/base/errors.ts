@@ -90,7 +90,8 @@ export const missingParameter = define(
     const hint = allowed ? ` Use one of ${allowed.join(', ')}.` : ''
     const names = all.map((name) => `"${name}"`).join(', ')
     return {
-      message: all.length > 1 ? `Parameters ${names} are required.` : `Parameter ${names} is required.${hint}`,
+      message:
+        all.length > 1 ? `Parameters ${names} are required.` : `Parameter ${names} is required.${hint}`,
       details: allowed ? { parameter, allowed } : { parameter },
     }
   },

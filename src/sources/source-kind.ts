@@ -67,6 +67,7 @@ export const sources = {
     items: parts.sources,
     notFound: (reference, names) => sourceNotFound(reference, closestName(reference, names)),
     reads: ({ name }) => ({ source: name }),
+    kept: ({ published }) => ({ published }),
     async prepare(fields, { current }) {
       const sent = readShape(newSourceShape, fields)
       if (current && current.name !== sent.name) {

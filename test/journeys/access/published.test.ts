@@ -254,6 +254,28 @@ describe('an unpublished source', () => {
     expect(await found(token, 'shown_zq7')).toBe(404)
   })
 
+  test('stays what it is in deployments without the field, and is unpublished by PUT without it', async () => {
+    await create('steady_zq7', { published: true })
+    const deploy = (fields: object) =>
+      admin('POST', '/api/deployments', { sources: [{ name: 'steady_zq7', ...fields }] })
+    const isPublished = async (name: string) => (await admin('GET', `/api/sources/${name}`)).body.published
+    expect((await deploy({})).body.sources[0].action).toBe('unchanged')
+    expect((await deploy({ description: 'Steady.' })).body.sources[0].action).toBe('updated')
+    expect(await isPublished('steady_zq7')).toBe(true)
+    expect(await deploy({ published: false })).toMatchObject({
+      status: 409,
+      body: { error: { code: 'breaking_change', changes: [{ kind: 'unpublished' }] } },
+    })
+    const edge = { sources: [{ name: 'pgbouncer_logs', aliases: ['pgbouncer.logs.prod'] }], dry_run: true }
+    expect(JSON.stringify((await admin('POST', '/api/deployments', edge)).body)).not.toContain('unpublished')
+    // One definition is changed as it is sent, and the default hides entries.
+    expect((await admin('PATCH', '/api/sources/steady_zq7', { description: '' })).body.published).toBe(true)
+    expect((await admin('PUT', '/api/sources/steady_zq7', {})).body.published).toBe(false)
+    expect((await admin('PATCH', '/api/sources/steady_zq7', { published: true })).body.published).toBe(true)
+    const whole = { name: 'steady_zq7', published: false }
+    expect((await admin('PUT', '/api/sources/steady_zq7', whole)).body.published).toBe(false)
+  })
+
   test('is the default; the nine built-in sources of senders are published', async () => {
     const { body } = await admin('GET', '/api/sources')
     const published = body.filter((source: { published: boolean }) => source.published)

@@ -409,6 +409,45 @@ export function formatJourneys(running: () => RunningService): void {
         expect(decoded.filter((value) => value.includes(broken)).length).toBeGreaterThan(invalid.length - 3)
       })
 
+      test('is valid in streams, tools and sandboxes, and in names of columns', async () => {
+        const headers = { 'Content-Type': 'application/json' }
+        const post = (path: string, content: object, more: Record<string, string> = {}) =>
+          running().call(path, {
+            method: 'POST',
+            headers: { ...headers, ...more },
+            body: JSON.stringify(content),
+          })
+        const views = `WITH words AS (SELECT 'naïve' AS word) SELECT left(word, 3) AS cut, [unhex('C3')] AS list FROM words`
+        const endpoint = { name: 'formats.cut', query: views, sandbox: true, cache_seconds: 60 }
+        expect((await post('/api/endpoints', endpoint)).status).toBe(201)
+        const bytesOf = async (response: Response) => {
+          const bytes = Buffer.from(await response.arrayBuffer())
+          expect([response.status, isUtf8(bytes)]).toEqual([200, true])
+          return bytes.toString()
+        }
+        const sandboxed = { sql: "SELECT left(word, 3) AS cut, [unhex('C3')] AS list FROM words" }
+        const row = `{"cut":"${broken}","list":["\ufffd"]}`
+        for (const content of [{}, sandboxed])
+          expect(await bytesOf(await post('/api/endpoints/query/formats.cut', content))).toContain(row)
+        const stream = await running().call('/api/endpoints/query/formats.cut', {
+          headers: { Accept: 'text/event-stream' },
+        })
+        const reader = (stream.body as ReadableStream<Uint8Array>).getReader()
+        let bytes = Buffer.alloc(0)
+        while (!bytes.includes('"list"') || !bytes.toString('latin1').endsWith('\n\n')) {
+          bytes = Buffer.concat([bytes, (await reader.read()).value ?? Buffer.alloc(0)])
+        }
+        await reader.cancel()
+        expect([isUtf8(bytes), bytes.toString()]).toEqual([true, expect.stringContaining(row)])
+        const call = { name: 'formats_cut', arguments: sandboxed }
+        const tool = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }
+        const accepted = { Accept: 'application/json, text/event-stream' }
+        expect(await bytesOf(await post('/mcp', tool, accepted))).toContain(broken)
+        // Names have no escapes, so they are as valid as the SQL.
+        const escaped = await post('/api/sql', { query: 'SELECT 1 AS `na\\xC3`' })
+        expect([escaped.status, await escaped.text()]).toEqual([422, expect.stringContaining('backslashes')])
+      })
+
       test('is valid as states of aggregates, and as metadata that a query computes', async () => {
         const states = `SELECT groupArrayState(${cut}) AS state, concat('{"a":"', ${cut}, '"}') AS metadata`
         for (const search of ['', '_format=ndjson']) {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { availableParallelism } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { makeToken } from '../../support/callers.ts'
@@ -121,6 +122,18 @@ from edge_logs cross join unnest(metadata) as m where m.tags[offset(0)] = 'a' an
 })
 
 describe('ClickHouse SQL', () => {
+  test('gets text as UTF-8, also where it is cut inside of a character', async () => {
+    const sql = "select left('naïve', 3) as cut, [unhex('C3')] as list from logs limit 1"
+    const search = new URLSearchParams({ project: 'default', ...window, sql })
+    for (const name of ['logs.all.otel', 'logs']) {
+      const response = await get(`/logflare/api/endpoints/query/${name}?${search}`)
+      const bytes = Buffer.from(await response.arrayBuffer())
+      expect([name, isUtf8(bytes), bytes.toString()]).toEqual([
+        ...[name, true, expect.stringContaining('{"cut":"na\ufffd","list":["\ufffd"]}')],
+      ])
+    }
+  })
+
   test.each(otelShapes(startMs))('$name', async ({ sql, rows }) => {
     expect(await query('logs.all.otel', { ...window, sql })).toEqual({ result: rows })
   })

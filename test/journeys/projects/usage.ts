@@ -73,6 +73,31 @@ export function usageJourneys(running: () => RunningService): void {
         .toEqual([7, 7])
     })
 
+    test('do not count what rules drop, and refuse a request if none of its other entries fits', async () => {
+      const rules = [{ drop: 'level:debug' }]
+      expect((await admin('POST', '/api/sources', { name: 'quota_ruled', rules })).status).toBe(201)
+      await admin('PUT', '/api/projects/quota-r', { plan: 'QUOTA_10' })
+      const post = (...levels: string[]) =>
+        admin(
+          'POST',
+          '/api/logs?source=quota_ruled',
+          levels.map((level) => ({ project: 'quota-r', level })),
+        )
+      expect((await post(...Array(20).fill('debug'), ...Array(9).fill('info'))).body).toMatchObject({
+        ...{ accepted: 9, dropped: 20, rejected: 0 },
+      })
+      expect((await post('debug', 'info', 'info')).body).toMatchObject({
+        accepted: 1,
+        dropped: 1,
+        rejected: 1,
+      })
+      expect(await post('debug', 'info')).toMatchObject({
+        ...{ status: 429, body: { error: { code: 'quota_exceeded' } } },
+      })
+      expect(await post('debug', 'debug')).toMatchObject({ status: 200, body: { accepted: 0, dropped: 2 } })
+      expect(await usageOf('quota-r')).toMatchObject([{ entries: 10 }])
+    })
+
     test('bound what the quarantine keeps of a project', async () => {
       await admin('PUT', '/api/projects/quota-q', { plan: 'QUOTA_10' })
       const { token } = await makeToken(running(), { scopes: ['ingest', 'search'], project: 'quota-q' })

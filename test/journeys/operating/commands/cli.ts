@@ -268,6 +268,9 @@ export function cliJourneys(service: () => LocalService): void {
         retention_days: 20,
         columns: [{ name: 'n', path: 'item.n', type: 'number', searched: false }],
       })
+      expect(await update('--published')).toMatchObject({ published: true, retention_days: 20 })
+      expect(await update('--project', 'customer.id')).toMatchObject({ published: true })
+      expect(await update('--no-published')).toMatchObject({ published: false, project: 'customer.id' })
       expect(await run(['source', 'update', 'cli_logs', '--remove-column', 'size'])).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('cli_logs has no typed column size.'),

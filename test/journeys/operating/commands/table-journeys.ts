@@ -107,6 +107,28 @@ export function tableJourneys(service: () => LocalService): void {
       expect((await run('diff', '--exit-code')).code).toBe(0)
     })
 
+    test('keep null rows of one column when they are pulled and deployed again', async () => {
+      const csv = 'tables/w_single.csv'
+      write('tables/w_single.yaml', '')
+      write(csv, 'code\na\n\n""\n')
+      expect((await run('deploy')).stdout).toContain('3 rows to send')
+      const stored = [{ code: '' }, { code: 'a' }, { code: null }]
+      expect(await rowsOf('w_single')).toEqual(stored)
+      rmSync(join(path, csv))
+      rmSync(join(path, 'tables/w_single.yaml'))
+      expect((await run('pull', 'w_single')).code).toBe(0)
+      expect(readFileSync(join(path, csv), 'utf8').split('\n').toSorted()).toEqual([
+        ...['', '', '""', '"a"', 'code'],
+      ])
+      expect((await run('diff', '--exit-code')).code).toBe(0)
+      expect((await run('table', 'rows', 'w_single', '--output', 'single.csv')).code).toBe(0)
+      expect((await run('table', 'put', 'w_single', 'single.csv')).stdout).toContain('Stored 3 rows')
+      expect(await rowsOf('w_single')).toEqual(stored)
+      expect((await run('table', 'delete', 'w_single', '--yes')).code).toBe(0)
+      rmSync(join(path, csv))
+      rmSync(join(path, 'tables/w_single.yaml'))
+    })
+
     test('report rows without a definition, and rows that cannot be read', async () => {
       write('tables/w_other.csv', 'id\na\n')
       write('tables/w_customers.csv', 'id,id\na,b\n')
