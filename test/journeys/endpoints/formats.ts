@@ -443,9 +443,12 @@ export function formatJourneys(running: () => RunningService): void {
         const tool = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }
         const accepted = { Accept: 'application/json, text/event-stream' }
         expect(await bytesOf(await post('/mcp', tool, accepted))).toContain(broken)
-        // Names have no escapes, so they are as valid as the SQL.
-        const escaped = await post('/api/sql', { query: 'SELECT 1 AS `na\\xC3`' })
-        expect([escaped.status, await escaped.text()]).toEqual([422, expect.stringContaining('backslashes')])
+        // Names have no escapes, and a column without a name cannot be found by one that the engine makes of such bytes.
+        for (const query of ['SELECT 1 AS `na\\xC3`', "SELECT 'na\\xC3'"]) {
+          const named = await post('/api/sql', { query })
+          const bytes = Buffer.from(await named.arrayBuffer())
+          expect([query, named.status, isUtf8(bytes)]).toEqual([query, 422, true])
+        }
       })
 
       test('is valid as states of aggregates, and as metadata that a query computes', async () => {
