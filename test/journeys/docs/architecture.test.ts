@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { scenarios } from '../../../torture/scenarios.ts'
+import { scenarios, scenariosByTest } from '../../../torture/scenarios.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const page = readFileSync(`${root}docs/architecture.md`, 'utf8')
@@ -69,6 +69,21 @@ test('torture/README.md describes every scenario of npm run torture', () => {
   const text = readFileSync(`${root}torture/README.md`, 'utf8')
   const listed = [...text.matchAll(/^- `([\w-]+)`: .+ → .+$/gm)].map(([, name]) => name)
   expect(listed.toSorted()).toEqual(scenarios.map(({ name }) => name).toSorted())
+})
+
+test('npm test runs a short form of every scenario of npm run torture', () => {
+  const files = readdirSync(`${root}torture/scenarios`, { recursive: true, encoding: 'utf8' })
+  const exported = files
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [
+      ...readFileSync(`${root}torture/scenarios/${file}`, 'utf8').matchAll(
+        /^export const (\w+): Scenario = /gm,
+      ),
+    ])
+  expect(exported.length).toBe(new Set(scenarios).size)
+  for (const file of Object.keys(scenariosByTest)) {
+    expect(readFileSync(root + file, 'utf8')).toContain(`testShortForms('${file}')`)
+  }
 })
 
 test('pages link to and name existing files and headings', () => {
