@@ -101,7 +101,7 @@ export const results: Scenario = {
     }
 
     const attack = async (name: string, sql: string) => {
-      for (const format of formats) {
+      for (const format of formats.slice(0, run.size(formats.length, 2))) {
         // Not every type exists in these formats.
         const refusals = format === 'parquet' || format === 'arrow' ? [422, ...busy] : busy
         const sandbox: Route = (query) => post(`${sandboxPath}?_format=${format}`, attacker, { sql: query })
