@@ -18,6 +18,7 @@ const slow = [
   'operating/upgrade',
   'operating/copy',
   'operating/backup',
+  'operating/torture-clients',
   'console/embedding',
   'engine/guards',
   'operating/torture-load',

@@ -1,6 +1,6 @@
-/** Finds a program that tests need, or installs Debian's package of it if it can. */
+/** Finds a program or library that tests need, or installs Debian's package of it if it can. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -59,6 +59,23 @@ export const ensureNginx = () =>
   })
 
 export const ensureWrk = () => ensureProgram({ title: 'wrk', names: ['wrk'], package: 'wrk' })
+
+/** Returns undefined without libfaketime: the scenario that sets clocks is then skipped and says how to install it. */
+export function ensureFaketime() {
+  const folders = process.platform === 'linux' ? readdirSync('/usr/lib') : []
+  const directories = ['/usr/lib', '/usr/local/lib', ...folders.map((folder) => join('/usr/lib', folder))]
+  try {
+    return ensureProgram({
+      title: 'libfaketime',
+      names: [],
+      others: directories.map((directory) => join(directory, 'faketime/libfaketime.so.1')),
+      variable: 'FAKETIME_LIBRARY',
+      package: 'faketime',
+    })
+  } catch {
+    return undefined
+  }
+}
 
 if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
   console.log(process.argv[2] === 'nginx' ? ensureNginx() : ensureChromium())

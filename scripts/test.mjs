@@ -9,7 +9,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildIfStale } from './build-if-stale.mjs'
 import { engineEnvironment } from './engine-environment.mjs'
-import { ensureChromium, ensureNginx } from './ensure-program.mjs'
+import { ensureChromium, ensureFaketime, ensureNginx } from './ensure-program.mjs'
 import { ensurePromtool } from './ensure-promtool.mjs'
 import { memoryScratch } from './support/memory-scratch.mjs'
 
@@ -44,6 +44,8 @@ const isChosen = (subject) =>
   chosen.length === 0 || chosen.some((path) => /^test\/(?:.*\/)?[^.]*$/.test(path) || subject.test(path))
 if (isChosen(/console|guides|logflare/)) environment.CHROMIUM_PATH = ensureChromium()
 if (isChosen(/caching/)) environment.NGINX_PATH = ensureNginx()
+const faketime = isChosen(/torture/) ? ensureFaketime() : undefined
+if (faketime) environment.FAKETIME_LIBRARY = faketime
 const args = [vitest, 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 const tests = spawn(process.execPath, [...args, ...given], { stdio: 'inherit', env: environment })
 const code = await new Promise((resolve) => tests.on('exit', resolve))

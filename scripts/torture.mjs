@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { engineEnvironment } from './engine-environment.mjs'
+import { ensureFaketime } from './ensure-program.mjs'
 import { resultTable } from './support/torture-table.mjs'
 
 const { values, positionals: names } = parseArgs({
@@ -53,6 +54,9 @@ const order = {
 }
 const engine = values.list ? {} : await engineEnvironment()
 const environment = { ...process.env, ...engine, TORTURE_ORDER: JSON.stringify(order) }
+const setsClocks = !values.list && (names.length === 0 || names.includes('clock'))
+const faketime = setsClocks ? ensureFaketime() : undefined
+if (faketime) environment.FAKETIME_LIBRARY = faketime
 const emulated = engine.WELLHEAD_ENGINE_NODE !== undefined
 if (emulated) console.log('The engine is emulated: its times say nothing about a native engine.\n')
 const vitest = join(root, 'node_modules/vitest/vitest.mjs')

@@ -22,32 +22,38 @@ import { tenants } from './scenarios/tenants.ts'
 import { unreadLogs } from './scenarios/unread-logs.ts'
 import type { Scenario } from './support/scenario.ts'
 
+/** Scenarios by the file that runs their short forms in `npm test`, in its order. Those of a file share a service. */
+export const scenariosByTest: Readonly<Record<string, readonly Scenario[]>> = {
+  // Faults that could lose acknowledged entries.
+  'test/journeys/operating/torture-disks.test.ts': [
+    kill,
+    deployments,
+    erasures,
+    powerCut,
+    diskFull,
+    refusedWrites,
+    fsync,
+    readOnly,
+    memory,
+    descriptors,
+    backup,
+  ],
+  // SQL and searches.
+  'test/journeys/operating/torture-load.test.ts': [functions, conditions, fuzzSql, fuzzLogflare, studio],
+  // Clients, and load that comes from many of them.
+  'test/journeys/operating/torture-clients.test.ts': [
+    clock,
+    unreadLogs,
+    tenants,
+    soak,
+    overload,
+    stall,
+    results,
+    clients,
+    // Deletes endpoints and sources.
+    fuzzHttp,
+  ],
+}
+
 /** `npm run torture` runs them in this order. */
-export const scenarios: readonly Scenario[] = [
-  kill,
-  deployments,
-  erasures,
-  powerCut,
-  diskFull,
-  readOnly,
-  refusedWrites,
-  fsync,
-  descriptors,
-  memory,
-  clock,
-  backup,
-  functions,
-  tenants,
-  soak,
-  overload,
-  stall,
-  unreadLogs,
-  results,
-  conditions,
-  clients,
-  fuzzSql,
-  fuzzLogflare,
-  studio,
-  // Deletes endpoints and sources.
-  fuzzHttp,
-]
+export const scenarios = Object.values(scenariosByTest).flat()

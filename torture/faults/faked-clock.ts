@@ -1,15 +1,12 @@
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const library = [
-  ...readdirSync('/usr/lib').map((folder) => join('/usr/lib', folder, 'faketime/libfaketime.so.1')),
-  '/usr/lib/faketime/libfaketime.so.1',
-  '/usr/local/lib/faketime/libfaketime.so.1',
-].find((path) => existsSync(path))
+/** Set by the scripts that run scenarios, which install it if they can. */
+const library = process.env.FAKETIME_LIBRARY
 
 /** Returns what is missing to set clocks. */
 export function needsForFakedClock(): string | undefined {
-  return library === undefined ? 'needs libfaketime (Debian: apt-get install libfaketime)' : undefined
+  return library ? undefined : 'needs libfaketime (Debian: apt-get install faketime)'
 }
 
 /** Sets the wall clock of a running process. Its monotonic clock is not changed. */

@@ -2,7 +2,7 @@ import { natively } from '../../test/support/engines.ts'
 import type { TortureRun } from '../support/scenario.ts'
 import { adminToken, type Target } from '../support/target.ts'
 import { HttpClient } from './http-client.ts'
-import { percentile } from './load-target.ts'
+import { median, percentile } from './load-target.ts'
 
 const name = 'torture.stall'
 export const cached = `/api/endpoints/query/${name}`
@@ -12,6 +12,14 @@ const pauseOf = (run: TortureRun) => run.size(natively(1, 20), 50)
 
 /** Allowed additional delay of other requests. An emulated engine takes more of the CPU. */
 export const allowedDelayMs = natively(50, 1_000)
+
+/**
+ * Compares longest delays with those of the same load without an attack, measured in turns. Other work on the machine slows
+ * some rounds of both, and an attack that blocks the service slows every round.
+ */
+export function isSlower(attackDelays: readonly number[], usualDelays: readonly number[]): boolean {
+  return Math.min(...attackDelays) > median(usualDelays) + allowedDelayMs
+}
 
 /** The longest delay without any other work. Also creates the endpoint that is called. */
 export async function quietDelay(run: TortureRun, target: Target): Promise<number> {

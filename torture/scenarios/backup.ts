@@ -45,7 +45,11 @@ export const backup: Scenario = {
     const directory = join(disk.path, 'backups')
     mkdirSync(directory, { recursive: true })
     const counts = { 'backups complete': 0, 'backups that failed': 0, 'restores refused': 0, restored: 0 }
-    const options = { target, project, senders: 4, deploying: false, visibleEntriesStay: false }
+    const options = {
+      ...{ target, project, senders: 4, deploying: false, visibleEntriesStay: false },
+      // Commands take seconds, whatever else the service has to do.
+      pauseMs: run.size(0, 300),
+    }
     return MixedLoad.during(options, async (load) => {
       const tables = new ChangingTables(target, dice)
       await tables.open()

@@ -138,8 +138,8 @@ class ClockChecks {
       body: JSON.stringify([{ id, project }]),
     })
     const ended = this.#clock.now()
-    const { row } = await this.#query<{ at: number }>('torture.entry', { id })
-    const at = row.at / 1000
+    const { row } = await this.#query<{ at: string }>('torture.entry', { id })
+    const at = Date.parse(row.at)
     this.#sentAt.push(at)
     this.#expect(
       at >= begun - slackMs && at <= ended + slackMs,

@@ -89,6 +89,8 @@ export const results: Scenario = {
       }
     }
 
+    // The short form runs beside other tests, which may keep the machine busy until a query is out of time.
+    const busy = run.size(0, 1) === 1 ? [503, 504] : []
     const check = (name: string, { status, text }: HttpResponse, allowed: readonly number[] = []) => {
       counts.requests++
       const isStopped = status === 413 || (status === 200 && text.includes('too_large'))
@@ -99,9 +101,9 @@ export const results: Scenario = {
     }
 
     const attack = async (name: string, sql: string) => {
-      for (const format of formats) {
+      for (const format of formats.slice(0, run.size(formats.length, 2))) {
         // Not every type exists in these formats.
-        const refusals = format === 'parquet' || format === 'arrow' ? [422] : []
+        const refusals = format === 'parquet' || format === 'arrow' ? [422, ...busy] : busy
         const sandbox: Route = (query) => post(`${sandboxPath}?_format=${format}`, attacker, { sql: query })
         for (const [route, request] of Object.entries({ sandbox, ...adminRoutes })) {
           const since = performance.now()
@@ -109,16 +111,16 @@ export const results: Scenario = {
           run.say(`${name}, ${route}, ${format}: ${Math.round(performance.now() - since)} ms`)
         }
       }
-      check(`${name}, mcp`, await http.send(mcpCall(attacker, sql)))
+      check(`${name}, mcp`, await http.send(mcpCall(attacker, sql)), busy)
     }
 
     const watching = watch()
     try {
       const chosen = Object.entries(huge).filter(([name]) => run.match?.test(name) ?? true)
-      const cycles = run.cycles(chosen.length, chosen.length)
+      const cycles = run.cycles(chosen.length, 1)
       for (const [name, sql] of chosen.slice(0, cycles)) await attack(name, sql)
       alone = Math.ceil(percentile(delays, 100))
-      const all = chosen.map(async ([name, sql]) => {
+      const all = chosen.slice(0, cycles).map(async ([name, sql]) => {
         const response = await http.send(post(sandboxPath, attacker, { sql: `${sql} ` }))
         // Waiting for a turn, or memory that others of them use, ends some of them first.
         check(`${name}, all at once`, response, [503, 504])

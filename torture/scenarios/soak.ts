@@ -73,7 +73,7 @@ type Dice = ReturnType<typeof diceOf>
 
 /** The lowest of several measurements, because other load on the machine varies. */
 async function measureCapacity(run: TortureRun, http: HttpClient, dice: Dice): Promise<number> {
-  const lengthMs = run.size(10_000, 1_500)
+  const lengthMs = run.size(10_000, 300)
   const rates: number[] = []
   for (let times = run.size(4, 2); times > 0; times--) {
     const until = performance.now() + lengthMs
@@ -102,7 +102,7 @@ async function sendSteadily(
   rate: number,
   faults: string[],
 ): Promise<Interval[]> {
-  const totalMs = run.size(run.minutes * 60_000, 5_000)
+  const totalMs = run.size(run.minutes * 60_000, 2_000)
   const intervalMs = Math.min(60_000, Math.max(1_000, totalMs / 12))
   const intervals: Interval[] = []
   const open = new Set<Promise<void>>()
@@ -116,6 +116,8 @@ async function sendSteadily(
     times.push(ms)
     if (status === 200) return
     errors++
+    // The short form runs beside other tests, which may keep the machine busy for longer than a query waits.
+    if (run.size(0, 1) === 1 && status === 503 && text.includes('"overloaded"')) return
     faults.push(`a ${kind} request returned ${status}: ${text.slice(0, 200)}`)
   }
   while (performance.now() - since < totalMs) {

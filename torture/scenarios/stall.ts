@@ -6,7 +6,7 @@ import type { Scenario } from '../support/scenario.ts'
 import { adminToken } from '../support/target.ts'
 
 /** Uncompressed size of a body. The short form sends less, which is refused or stored for the same reasons. */
-const uncompressedBytes = { long: 64 * 2 ** 20 - 100, short: 6 * 2 ** 20 }
+const uncompressedBytes = { long: 64 * 2 ** 20 - 100, short: 2 ** 20 }
 
 /** A hostile body and the allowed statuses. */
 interface Hostile {
@@ -63,7 +63,7 @@ const bodies: Record<string, Hostile> = {
   },
   'one number': { path: logs, body: (bytes) => around('{"a":', '9', '}', bytes), expected: [200] },
   'only whitespace': { path: logs, body: (bytes) => filled(' ', bytes), expected: [400] },
-  'many keys': { path: logs, body: () => manyKeys(700_000), expected: [200] },
+  'many keys': { path: logs, body: (bytes) => manyKeys(Math.min(700_000, bytes >> 4)), expected: [200] },
   'OTLP with empty resources': {
     path: otlp,
     body: (bytes) => around('{"resourceLogs":[', '{},', '{}]}', bytes),
@@ -71,12 +71,12 @@ const bodies: Record<string, Hostile> = {
   },
   'OTLP with many attributes': {
     path: otlp,
-    body: () =>
+    body: (bytes) =>
       around(
         '{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[',
         '{"key":"a","value":{"intValue":1}},',
         '{}]}]}]}]}',
-        20 * 2 ** 20,
+        Math.min(20 * 2 ** 20, bytes),
       ),
     expected: [200],
   },

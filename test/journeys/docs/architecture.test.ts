@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { scenarios } from '../../../torture/scenarios.ts'
+import { scenarios, scenariosByTest } from '../../../torture/scenarios.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const page = readFileSync(`${root}docs/architecture.md`, 'utf8')
@@ -69,6 +69,12 @@ test('torture/README.md describes every scenario of npm run torture', () => {
   const text = readFileSync(`${root}torture/README.md`, 'utf8')
   const listed = [...text.matchAll(/^- `([\w-]+)`: .+ → .+$/gm)].map(([, name]) => name)
   expect(listed.toSorted()).toEqual(scenarios.map(({ name }) => name).toSorted())
+})
+
+test('npm test runs a short form of every scenario of npm run torture', () => {
+  for (const file of Object.keys(scenariosByTest)) {
+    expect(readFileSync(root + file, 'utf8')).toContain(`testShortForms('${file}')`)
+  }
 })
 
 test('pages link to and name existing files and headings', () => {

@@ -1,20 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { conditions } from '../../../torture/scenarios/conditions.ts'
-import { functions } from '../../../torture/scenarios/functions.ts'
-import { fuzzLogflare } from '../../../torture/scenarios/fuzz/logflare.ts'
-import { fuzzSql } from '../../../torture/scenarios/fuzz/sql.ts'
-import { studio } from '../../../torture/scenarios/studio.ts'
+import { isSlower } from '../../../torture/load/longest-delay.ts'
 import { testShortForms } from '../../../torture/support/short-form.ts'
 import { leakedProjects, projects, secretOf } from '../access/ways-to-read.ts'
 
-// Most of what lets one tenant read of another, or keep it waiting; `npm run torture` runs the others as well.
-testShortForms('test/journeys/operating/torture-load.test.ts', [
-  functions,
-  conditions,
-  fuzzSql,
-  fuzzLogflare,
-  studio,
-])
+testShortForms('test/journeys/operating/torture-load.test.ts')
+
+test('a load counts as slower if every round of it is, and not if other work slows some of both', () => {
+  expect(isSlower([400, 380, 2_000], [20, 15, 25])).toBe(true)
+  expect(isSlower([400, 380, 30], [20, 15, 25])).toBe(false)
+  expect(isSlower([900, 700, 1_100], [800, 1_300, 850])).toBe(false)
+})
 
 describe('the check for rows of others', () => {
   const changes: Record<string, (text: string) => string> = {
