@@ -83,7 +83,7 @@ export function addTableRoutes(
       errors: [409, 507],
       handler: async (request, reply) => {
         const table = definitions.find<SavedTable>('tables', request.params.reference, request.caller)
-        const share = budget.share()
+        const share = budget.share(request.caller.id)
         const signal = goneSignal(reply)
         try {
           const stream = request.body as Readable | undefined
