@@ -94,7 +94,12 @@ const bodies: Record<string, Hostile> = {
   'a query with as many keys as fit': { path: cached, body: () => manyKeys(50_000), expected: [413] },
   'rows of blank lines': { ...rows, body: (bytes) => filled('\n', bytes), type: ndjson, expected: [400] },
   'rows of empty objects': { ...rows, body: (bytes) => filled('{}\n', bytes), type: ndjson, expected: [400] },
-  'rows with many keys': { ...rows, body: () => manyKeys(4_000_000), type: ndjson, expected: [400] },
+  'rows with many keys': {
+    ...rows,
+    body: (bytes) => manyKeys(Math.floor(bytes / 32)),
+    type: ndjson,
+    expected: [400],
+  },
   'rows that are an array of numbers': {
     ...rows,
     body: (bytes) => around('[', '1,', '1]', bytes),
