@@ -50,7 +50,7 @@ const tailLimits = { maxRingBytes: 64 * 2 ** 20, maxPendingBytes: 512 * 2 ** 10 
 const rowReaderLimits = {
   maxWorkers: Math.min(2, availableParallelism()),
   maxHeapMiB: 1_024,
-  maxStepMs: 120_000,
+  maxStepMs: 300_000,
 }
 
 export type Storage = ReturnType<typeof createStorage>
