@@ -83,14 +83,14 @@ export function addTableRoutes(
       errors: [409, 507],
       handler: async (request, reply) => {
         const table = definitions.find<SavedTable>('tables', request.params.reference, request.caller)
-        const share = budget.share(request.caller.id)
+        const by = authorOf(request)
+        const share = budget.share(by.id)
         const signal = goneSignal(reply)
         try {
           const stream = request.body as Readable | undefined
           const { 'content-encoding': encoding, 'content-type': type = '' } = request.headers
           const bytes = await readRequestBody(stream, encoding, share, undefined, rowLimits)
           const body = { bytes, form: rowFormOf(type) }
-          const by = authorOf(request)
           const { breaking, restore_erased: restoreErased, dry_run } = request.query
           if (dry_run) {
             await tables.checkErased(table, body, signal)
