@@ -30,6 +30,7 @@ export async function bundle() {
     await bundleOne({ main: 'src/main.ts' }, fewFiles()),
     await bundleOne({ 'engine-host': 'src/engine/embedded/host.ts' }, alone),
     await bundleOne({ decoder: 'src/intake/decoder-worker.ts' }, alone),
+    await bundleOne({ 'row-reader': 'src/tables/row-worker.ts' }, alone),
   ]
   return outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
 }

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import type { PlanLimits } from '../access/caller.ts'
 import { Backups } from '../backup/backups.ts'
 import { Arrivals } from '../base/arrivals.ts'
@@ -35,6 +36,7 @@ import { startRetentionSweep } from '../projects/retention-sweep.ts'
 import { UsageJournal } from '../projects/usage-journal.ts'
 import { readDefaultRules, SourceRules } from '../rules/source-rules.ts'
 import { sources as sourceForm } from '../sources/source-kind.ts'
+import { RowReaders } from '../tables/row-readers.ts'
 import { tables as tableForm } from '../tables/table-kind.ts'
 import { Tables } from '../tables/tables.ts'
 import type { ServiceOptions } from './service-options.ts'
@@ -44,6 +46,12 @@ const backupStalledAfterMs = 300_000
 
 /** Limits of a live tail: the latest entries of each source, and the entries not yet sent to one reader. */
 const tailLimits = { maxRingBytes: 64 * 2 ** 20, maxPendingBytes: 512 * 2 ** 10 }
+
+const rowReaderLimits = {
+  maxWorkers: Math.min(2, availableParallelism()),
+  maxHeapMiB: 1_024,
+  maxStepMs: 300_000,
+}
 
 export type Storage = ReturnType<typeof createStorage>
 
@@ -75,6 +83,7 @@ export function createStorage(options: ServiceOptions) {
     kind: tableForm,
     checkDisk: () => disk.check(),
     erasedProjects: () => erasures.erasedProjects(),
+    readers: new RowReaders(rowReaderLimits),
   })
 
   const planDefinitions = new Items(catalog, planForm, readPlan)

@@ -279,5 +279,5 @@ export const notCached = define(
 export const queryCancelled = define(
   'query_cancelled',
   499,
-  'The client disconnected, so the query was stopped.',
+  (message: string = 'The client disconnected, so the query was stopped.') => message,
 )

@@ -4,8 +4,8 @@ import { ByteBudget, DiskGuard } from './intake-limits.ts'
 
 test('requests together hold at most the budget, and released bytes are available again', () => {
   const budget = new ByteBudget(100)
-  const first = budget.share()
-  const second = budget.share()
+  const first = budget.share('a')
+  const second = budget.share('b')
   first.add(60)
   second.add(40)
   expect(() => second.add(1)).toThrow(
@@ -21,13 +21,27 @@ test('requests together hold at most the budget, and released bytes are availabl
 
 test('a lone request may exceed the budget, and others wait for it', () => {
   const budget = new ByteBudget(100)
-  const large = budget.share()
+  const large = budget.share('a')
   large.add(90)
   large.add(90)
-  const small = budget.share()
+  const small = budget.share('b')
   expect(() => small.add(1)).toThrow()
   large.release()
   small.add(1)
+})
+
+test('requests of one sender together hold at most half, so that others find room', () => {
+  const budget = new ByteBudget(100)
+  const [first, second, other] = [budget.share('a'), budget.share('a'), budget.share('b')]
+  first.add(40)
+  second.add(10)
+  expect(() => second.add(1)).toThrow(expect.objectContaining({ code: 'rate_limited' }))
+  other.add(50)
+  first.release()
+  second.add(40)
+  second.release()
+  other.release()
+  expect(budget.heldBytes).toBe(0)
 })
 
 test('entries are refused while the disk is nearly full, and accepted once there is room', () => {

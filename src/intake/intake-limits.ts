@@ -3,9 +3,10 @@ import { diskFull, rateLimited } from '../base/errors.ts'
 
 export type BudgetShare = ReturnType<ByteBudget['share']>
 
-/** Bounds the bytes that all requests hold together. Each request also has a limit of its own. */
+/** Bounds the bytes that all requests hold together, of which a sender gets half. Each request also has a limit of its own. */
 export class ByteBudget {
   readonly #maxBytes: number
+  readonly #heldBySender = new Map<string, number>()
   #heldBytes = 0
 
   constructor(maxBytes: number) {
@@ -16,23 +17,27 @@ export class ByteBudget {
     return this.#heldBytes
   }
 
-  share() {
+  share(sender: string) {
     let own = 0
+    const heldBySender = () => this.#heldBySender.get(sender) ?? 0
+    const hold = (bytes: number) => {
+      own += bytes
+      this.#heldBytes += bytes
+      const held = heldBySender() + bytes
+      if (held === 0) this.#heldBySender.delete(sender)
+      else this.#heldBySender.set(sender, held)
+    }
     return {
-      /** Throws if all requests together would hold more than the budget. */
+      /** Throws if all requests together would hold more than the budget, or those of the sender more than half. */
       add: (bytes: number) => {
-        // A lone request may exceed the budget; otherwise it could never succeed.
-        const alone = this.#heldBytes === own
-        if (!alone && this.#heldBytes + bytes > this.#maxBytes) {
+        // A lone request may exceed either; otherwise it could never succeed.
+        const exceeds = (held: number, most: number) => held !== own && held + bytes > most
+        if (exceeds(this.#heldBytes, this.#maxBytes) || exceeds(heldBySender(), this.#maxBytes / 2)) {
           throw rateLimited('Too many request bodies are being read. Send this request again later.', 1)
         }
-        own += bytes
-        this.#heldBytes += bytes
+        hold(bytes)
       },
-      release: () => {
-        this.#heldBytes -= own
-        own = 0
-      },
+      release: () => hold(-own),
     }
   }
 }

@@ -135,7 +135,7 @@ describe('the decoder pool', () => {
     const chunks = Array.from({ length: Math.ceil(bytes.length / 10_000) }, (_, i) =>
       bytes.subarray(i * 10_000, (i + 1) * 10_000),
     )
-    return readRequestBody(Readable.from(chunks), undefined, new ByteBudget(2 ** 30).share())
+    return readRequestBody(Readable.from(chunks), undefined, new ByteBudget(2 ** 30).share('a'))
   }
   const job = { kind: 'logs', nowMs, owner: undefined, contentType: '', source } as const
   const entries = (count: number) =>

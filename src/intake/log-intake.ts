@@ -174,7 +174,7 @@ export class LogIntake {
     digest: Hash | undefined,
     jobOf: (base: Pick<DecodeJob, 'nowMs' | 'owner'>) => DecodeJob,
   ): Promise<OnceResult<IntakeOutcome[]>> {
-    const share = this.#bodies.share()
+    const share = this.#bodies.share(turnOf(upload.sender))
     try {
       const body = await readRequestBody(upload.body, upload.contentEncoding, share, digest)
       return await this.#counted(async () => {

@@ -23,12 +23,14 @@ export function* csvRecords(
 ): Generator<CsvField[]> {
   const between = separator.charCodeAt(0)
   let at = text.startsWith('\ufeff') ? 1 : 0
+  let hasRecord = false
   for (let row = 1; at < text.length; row++) {
-    // Without a record for each, because there may be millions.
-    if (blankLines === 'skipped') {
+    // Without a record for each, because there may be millions. Before the first record, none is a row.
+    if (blankLines === 'skipped' || !hasRecord) {
       for (; endsLine(text, at); row++) at += text.charCodeAt(at) === carriageReturn ? 2 : 1
       if (at >= text.length) return
     }
+    hasRecord = true
     const fields: CsvField[] = []
     for (;;) {
       if (fields.length === limits.maxFields) {
@@ -74,7 +76,6 @@ export function csvTable(text: string, separator?: string, limits?: CsvLimits) {
       const blankLines = header.length === 1 ? 'read' : 'skipped'
       let row = 0
       for (const record of csvRecords(text, separator, blankLines, limits)) {
-        if (row === 0 && isBlank(record)) continue
         if (row++ === 0) continue
         if (record.length !== header.length) {
           const is = `has ${record.length} fields, and the header ${header.length}`

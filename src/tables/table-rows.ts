@@ -14,7 +14,7 @@ import {
 } from '../shared/column-types.ts'
 import { CsvProblem, csvTable } from '../shared/csv.ts'
 import { formatMicros } from '../shared/timestamps.ts'
-import { caseProblem, maxColumns, maxRows, maxValueLength } from './table.ts'
+import { caseProblem, maxColumns, maxRowLength, maxRows, maxValueLength } from './table.ts'
 
 /** Rows as they were sent: the names of their columns, and the values in that order. Reading starts again each time. */
 export interface SentRows {
@@ -30,19 +30,25 @@ const csvLimits = { maxFields: 100 * maxColumns, maxFieldLength: maxValueLength 
 /** Some more than columns, as a key may be repeated. */
 const maxMembers = 100 * maxColumns
 
-const forms: Record<string, (body: Buffer) => SentRows> = {
-  'text/csv': (body) => ({ ...csvTable(body.toString(), ',', csvLimits), isTyped: false }),
-  'application/x-ndjson': (body) => readObjects(() => linesOf(body)),
-  'application/json': (body) => readObjects(() => elementsOf(body)),
+const forms = {
+  'text/csv': (body: Buffer) => ({ ...csvTable(body.toString(), ',', csvLimits), isTyped: false }),
+  'application/x-ndjson': (body: Buffer) => readObjects(() => linesOf(body)),
+  'application/json': (body: Buffer) => readObjects(() => elementsOf(body)),
+}
+
+export type RowForm = keyof typeof forms
+
+export function rowFormOf(contentType: string): RowForm {
+  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (Object.hasOwn(forms, type)) return type as RowForm
+  throw unsupportedMediaType(`Send rows as ${Object.keys(forms).join(', ')} in Content-Type.`)
 }
 
 /** Throws if the body cannot be read. */
-export function readRows(body: Buffer, contentType: string): SentRows {
-  const form = forms[contentType.split(';')[0]?.trim().toLowerCase() ?? '']
-  if (!form) throw unsupportedMediaType(`Send rows as ${Object.keys(forms).join(', ')} in Content-Type.`)
+export function readRows(body: Buffer, form: RowForm): SentRows {
   if (!isUtf8(body)) throw invalidBody('The body is not valid UTF-8.')
   try {
-    return checked(form(body))
+    return checked(forms[form](body))
   } catch (error) {
     throw refusalOf(error)
   }
@@ -90,14 +96,15 @@ function readObjects(objects: () => Iterable<Record<string, unknown>>): SentRows
     for (const name of Object.keys(object)) names.add(name)
     if (names.size > maxColumns) break
   }
+  const columns = [...names]
   return {
-    names: [...names],
+    names: columns,
     isTyped: true,
     *rows() {
       let row = 0
       for (const object of objects()) {
         row++
-        yield [...names].map((name) => {
+        yield columns.map((name) => {
           const value = Object.hasOwn(object, name) ? object[name] : null
           if (Number.isInteger(value) && !Number.isSafeInteger(value))
             throw invalidBody(`Row ${row}: ${name} is too large for a JSON number. Send it as text.`)
@@ -190,9 +197,14 @@ export function rowWriter({ names, isTyped }: SentRows, columns: readonly TableC
   let index = isTyped ? 0 : 1
   const write = (row: Row) => {
     index++
+    let length = 0
     const values = places.map(({ name, type, at }) => {
       const value = row[at] ?? null
       const written = value === null ? 'null' : writtenAs(type, value)
+      length += written?.length ?? 0
+      if (length > maxRowLength) {
+        throw invalidBody(`Row ${index} is longer than ${maxRowLength / 2 ** 20} MiB. Send shorter values.`)
+      }
       if (written !== undefined) return written
       const shown = JSON.stringify(String(value).slice(0, 50))
       throw invalidBody(`Row ${index}: ${name} must be ${expected[type]}, not ${shown}.`)

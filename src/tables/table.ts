@@ -8,6 +8,8 @@ export const maxTableBytes = 64 * 2 ** 20
 export const maxColumns = 200
 /** Of one value, in characters; about the size of the largest entry. */
 export const maxValueLength = 2 ** 20
+/** Of the values of one row as JSON, so that a reader knows how much memory it needs. */
+export const maxRowLength = 8 * maxValueLength
 
 /** The column with the tenant of a row, and what follows from its removal. */
 export const tenantSource = 'project'

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { setImmediate as giveWay } from 'node:timers/promises'
 import type { Author } from '../base/author.ts'
 import { breakingChange, invalidBody, resourceNotFound, versionConflict } from '../base/errors.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -17,11 +16,11 @@ import {
   switchTables,
 } from '../engine/lookup-tables.ts'
 import { dropTable } from '../engine/tables.ts'
-import { type Row, type TableColumn, TypeTeller } from '../shared/column-types.ts'
+import type { TableColumn } from '../shared/column-types.ts'
 import { retiredName } from '../sql/isolation.ts'
 import { sqlName, sqlText } from '../sql/names.ts'
+import type { RowBody, RowReader, RowReaders } from './row-readers.ts'
 import { rowsShape, type StoredRows, showsAll, type TableFields, tableShape, tenantSource } from './table.ts'
-import { rowWriter, type SentRows } from './table-rows.ts'
 
 const readTable = readerOf<TableFields>(tableShape)
 export type SavedTable = ReturnType<typeof readTable>
@@ -34,24 +33,24 @@ interface TablesOptions {
   checkDisk: () => void
   /** Projects whose rows were erased from all tables. */
   erasedProjects: () => ReadonlySet<string>
+  readers: Pick<RowReaders, 'read'>
 }
 
 /** Names of endpoints that work with a table, and would fail or return other columns if it had these. */
 export type TableUsers = (table: string, columns: readonly TableColumn[]) => Promise<string[]>
 
 interface ReplaceTerms {
-  bytes: number
   usersOf: TableUsers
   /** Whether they may break. */
   breaking: boolean
   /** Whether rows of erased projects may come back. */
   restoreErased: boolean
   by: Author
+  /** Stops the reading of rows. */
+  signal: AbortSignal
 }
 
 const limits = { deadlineMs: 120_000 }
-const chunkBytes = 16 * 2 ** 20
-const giveWayAfterMs = 10
 const leftAfterMs = 3_600_000
 /** Erased projects that a refusal names. */
 const maxNamed = 10
@@ -117,21 +116,18 @@ export class Tables extends Items<SavedTable> {
   /** The rows of a table are those that were sent, from one instant on. */
   async replace(
     table: SavedTable,
-    sent: SentRows,
-    { bytes, usersOf, breaking, restoreErased, by }: ReplaceTerms,
+    body: RowBody,
+    { usersOf, breaking, restoreErased, by, signal }: ReplaceTerms,
   ): Promise<{ stored: StoredRows; users: readonly string[] }> {
-    this.#options.checkDisk()
-    return this.#inTurn(table.id, async () => {
-      const teller = new TypeTeller(sent.names, sent.isTyped)
-      const erased = new ErasedRows(sent.names, this.#options.erasedProjects())
-      await inSlices(sent.rows(), (row) => {
-        erased.add(row)
-        teller.add(row)
-      })
-      if (!restoreErased) await this.#refuseErased(table, erased.projects)
+    const { checkDisk, erasedProjects, readers } = this.#options
+    checkDisk()
+    const bytes = body.bytes.length
+    const replace = async (reader: RowReader) => {
+      const summary = await reader.summary(erasedProjects())
+      if (!restoreErased) await this.#refuseErased(table, summary.erased)
       const { definition } = this.#current(table)
       const isDeclared = definition.columns.length > 0
-      const columns = isDeclared ? definition.columns : teller.columns
+      const columns = isDeclared ? definition.columns : summary.columns
       if (columns.length === 0)
         throw invalidBody('The rows have no columns. Send at least one row, or declare columns.')
       const before = this.columnsOf(table)
@@ -139,34 +135,35 @@ export class Tables extends Items<SavedTable> {
       const users = isOther ? await usersOf(table.name, columns) : []
       if (isOther && !breaking) refuseBreaking(table, before, columns, users)
       const stored = await this.#fill(table, columns, by, async (beside) => {
-        const digest = await this.#insert(beside, sent, columns)
-        return { rows: teller.rows, bytes, digest }
+        const digest = await this.#insert(beside, reader, columns)
+        return { rows: summary.rows, bytes, digest }
       })
       return { stored, users }
-    })
+    }
+    return this.#inTurn(table.id, () => readers.read(body, signal, replace))
   }
 
   /** Also says which projects of rows were erased, without storing anything. */
-  async checkErased(table: SavedTable, sent: SentRows): Promise<void> {
-    const erased = new ErasedRows(sent.names, this.#options.erasedProjects())
-    await inSlices(sent.rows(), (row) => erased.add(row))
-    await this.#refuseErased(table, erased.projects)
+  async checkErased(table: SavedTable, body: RowBody, signal: AbortSignal): Promise<void> {
+    const { erasedProjects, readers } = this.#options
+    const { erased } = await readers.read(body, signal, (reader) => reader.summary(erasedProjects()))
+    await this.#refuseErased(table, erased)
   }
 
   /** A project that the table has again was restored on purpose. */
-  async #refuseErased({ name }: SavedTable, projects: ReadonlySet<string>): Promise<void> {
-    if (projects.size === 0) return
+  async #refuseErased({ name }: SavedTable, projects: readonly string[]): Promise<void> {
+    if (projects.length === 0) return
     const stored = new Set<string>()
     if (hasTenants(this.readable.get(name) ?? [])) {
       const sql = `SELECT DISTINCT ${tenantSource} AS project FROM ${sqlName(name)} WHERE ${tenantSource} IN ({projects:Array(String)})`
       const rows = await queryRows<{ project: string }>(
         this.#options.engine,
-        { sql, parameters: { projects: [...projects] } },
+        { sql, parameters: { projects } },
         limits,
       )
       for (const { project } of rows) stored.add(project)
     }
-    const restored = [...projects].filter((project) => !stored.has(project))
+    const restored = projects.filter((project) => !stored.has(project))
     if (restored.length === 0) return
     const names = restored.slice(0, maxNamed).map((project) => JSON.stringify(project))
     const more = restored.length > maxNamed ? ` and ${restored.length - maxNamed} more` : ''
@@ -330,30 +327,18 @@ export class Tables extends Items<SavedTable> {
     throw versionConflict(String(table.version), current.version)
   }
 
-  async #insert(beside: string, sent: SentRows, columns: readonly TableColumn[]): Promise<string> {
+  async #insert(beside: string, reader: RowReader, columns: readonly TableColumn[]): Promise<string> {
     const { engine } = this.#options
-    const { write, digest } = rowWriter(sent, columns)
     const target = {
       table: beside,
       columns: columns.map(({ name }) => sqlName(name)),
       format: 'JSONCompactEachRow',
     } as const
-    let lines: string[] = []
-    let length = 0
-    const flush = async () => {
-      const chunk = Buffer.from(lines.join(''))
-      lines = []
-      length = 0
-      if (chunk.length > 0) await engine.insert(target, chunk, limits)
+    for (;;) {
+      const chunk = await reader.next(columns)
+      if ('digest' in chunk) return chunk.digest
+      await engine.insert(target, Buffer.from(chunk.lines.buffer), limits)
     }
-    await inSlices(sent.rows(), (row) => {
-      const line = write(row)
-      lines.push(line)
-      length += line.length
-      return length >= chunkBytes ? flush() : undefined
-    })
-    await flush()
-    return digest()
   }
 
   async #drop(name: string): Promise<void> {
@@ -370,40 +355,6 @@ export class Tables extends Items<SavedTable> {
       })
     this.#last.set(id, end)
     return run
-  }
-}
-
-/** Lets other requests run now and then. */
-async function inSlices<T>(
-  items: Iterable<T>,
-  work: (item: T) => Promise<void> | undefined | void,
-): Promise<void> {
-  let since = performance.now()
-  for (const item of items) {
-    const waiting = work(item)
-    if (waiting) await waiting
-    else if (performance.now() - since < giveWayAfterMs) continue
-    await giveWay()
-    since = performance.now()
-  }
-}
-
-/** Projects of rows that were erased. */
-class ErasedRows {
-  readonly projects = new Set<string>()
-  readonly #column: number
-  readonly #erased: ReadonlySet<string>
-
-  constructor(names: readonly string[], erased: ReadonlySet<string>) {
-    this.#column = names.indexOf(tenantSource)
-    this.#erased = erased
-  }
-
-  add(row: Row): void {
-    const project = row[this.#column]
-    if (project !== undefined && project !== null && this.#erased.has(String(project))) {
-      this.projects.add(String(project))
-    }
   }
 }
 

@@ -3,7 +3,7 @@ import { HttpClient, type HttpRequest } from '../load/http-client.ts'
 import { loadTarget } from '../load/load-target.ts'
 import { allowedDelayMs, cached, longestDelay, quietDelay } from '../load/longest-delay.ts'
 import type { Scenario } from '../support/scenario.ts'
-import { adminToken } from '../support/target.ts'
+import { adminToken, type Target } from '../support/target.ts'
 
 /** Uncompressed size of a body. The short form sends less, which is refused or stored for the same reasons. */
 const uncompressedBytes = { long: 64 * 2 ** 20 - 100, short: 2 ** 20 }
@@ -14,6 +14,7 @@ interface Hostile {
   /** `bytes` is ignored if the size is part of the attack. */
   body: (bytes: number) => Buffer
   type?: string
+  method?: 'PUT'
   expected: readonly number[]
 }
 
@@ -28,6 +29,9 @@ const manyKeys = (count: number) => {
 const logs = '/api/logs?source=edge_logs'
 const otlp = '/v1/logs'
 const ndjson = 'application/x-ndjson'
+const table = 'torture_rows'
+const rows = { path: `/api/tables/${table}/rows`, method: 'PUT' } as const
+const wideRow = `{${Array.from({ length: 200 }, (_, index) => `"c${index}":1`).join()}}\n`
 
 const bodies: Record<string, Hostile> = {
   'empty entries': { path: logs, body: (bytes) => around('[', '{},', '{}]', bytes), expected: [413] },
@@ -88,6 +92,43 @@ const bodies: Record<string, Hostile> = {
   },
   'a query with many keys': { path: cached, body: () => manyKeys(700_000), expected: [413] },
   'a query with as many keys as fit': { path: cached, body: () => manyKeys(50_000), expected: [413] },
+  'rows of blank lines': { ...rows, body: (bytes) => filled('\n', bytes), type: ndjson, expected: [400] },
+  'rows of empty objects': { ...rows, body: (bytes) => filled('{}\n', bytes), type: ndjson, expected: [400] },
+  'rows with many keys': {
+    ...rows,
+    body: (bytes) => manyKeys(Math.floor(bytes / 32)),
+    type: ndjson,
+    expected: [400],
+  },
+  'rows that are an array of numbers': {
+    ...rows,
+    body: (bytes) => around('[', '1,', '1]', bytes),
+    expected: [400],
+  },
+  'rows with doubled quotes': {
+    ...rows,
+    body: (bytes) => around('id\n"', '""', '"\n', bytes),
+    type: 'text/csv',
+    expected: [400],
+  },
+  'rows with a header of commas': {
+    ...rows,
+    body: (bytes) => filled(',', bytes),
+    type: 'text/csv',
+    expected: [400],
+  },
+  'rows after blank lines': {
+    ...rows,
+    body: (bytes) => around('', '\n', 'id\na\n', bytes),
+    type: 'text/csv',
+    expected: [200],
+  },
+  'rows of 200 columns that are null': {
+    ...rows,
+    body: () => around(wideRow, '{}\n', '', 3 * 50_000),
+    type: ndjson,
+    expected: [200],
+  },
 }
 
 export const stall: Scenario = {
@@ -97,6 +138,7 @@ export const stall: Scenario = {
     const target = await loadTarget(run)
     const faults: string[] = []
     const url = await target.url()
+    await createTable(target)
     const quiet = await quietDelay(run, target)
     const counts: Record<string, number> = { 'without a body, slowest ms': quiet }
     for (const [name, hostile] of Object.entries(bodies)) {
@@ -119,11 +161,21 @@ export const stall: Scenario = {
   },
 }
 
-/** Logs are sent with gzip; queries accept no compressed bodies. */
-function requestOf({ path, body, type = 'application/json' }: Hostile, bytes: number): HttpRequest {
+/** Another scenario may have created it. */
+async function createTable(target: Target): Promise<void> {
+  const { status } = await target.call('/api/tables', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: table }),
+  })
+  if (status !== 201 && status !== 409) throw new Error(`Creating a table returned ${status}.`)
+}
+
+/** Logs and rows are sent with gzip; queries accept no compressed bodies. */
+function requestOf({ path, body, method, type = 'application/json' }: Hostile, bytes: number): HttpRequest {
   const sent = body(bytes)
   if (path === cached) return { path, token: adminToken, body: sent }
   const compressed = gzipSync(sent, { level: 6 })
   const headers = { 'Content-Type': type, 'Content-Encoding': 'gzip' }
-  return { path, token: adminToken, body: compressed, headers }
+  return { path, token: adminToken, body: compressed, headers, ...(method && { method }) }
 }

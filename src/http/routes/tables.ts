@@ -7,8 +7,9 @@ import { ByteBudget } from '../../intake/intake-limits.ts'
 import { readRequestBody } from '../../intake/request-body.ts'
 import { csvLine } from '../../shared/csv.ts'
 import { columnShape, maxRows, maxTableBytes } from '../../tables/table.ts'
-import { readRows } from '../../tables/table-rows.ts'
+import { rowFormOf } from '../../tables/table-rows.ts'
 import type { SavedTable, Tables, TableUsers } from '../../tables/tables.ts'
+import { goneSignal } from '../connections.ts'
 import { nameComponents } from '../openapi/json-schema.ts'
 import { referenceParams } from './kind-routes.ts'
 import { authorOf, flag } from './management.ts'
@@ -80,21 +81,23 @@ export function addTableRoutes(
       },
       responses: { 200: json('What is stored. Null for a dry run.', replaced.nullable()) },
       errors: [409, 507],
-      handler: async (request) => {
+      handler: async (request, reply) => {
         const table = definitions.find<SavedTable>('tables', request.params.reference, request.caller)
-        const share = budget.share()
+        const by = authorOf(request)
+        const share = budget.share(by.id)
+        const signal = goneSignal(reply)
         try {
           const stream = request.body as Readable | undefined
           const { 'content-encoding': encoding, 'content-type': type = '' } = request.headers
-          const body = await readRequestBody(stream, encoding, share, undefined, rowLimits)
-          const by = authorOf(request)
+          const bytes = await readRequestBody(stream, encoding, share, undefined, rowLimits)
+          const body = { bytes, form: rowFormOf(type) }
           const { breaking, restore_erased: restoreErased, dry_run } = request.query
           if (dry_run) {
-            await tables.checkErased(table, readRows(body, type))
+            await tables.checkErased(table, body, signal)
             return null
           }
-          const terms = { bytes: body.length, usersOf: tableUsers, breaking, restoreErased, by }
-          const { stored, users } = await tables.replace(table, readRows(body, type), terms)
+          const terms = { usersOf: tableUsers, breaking, restoreErased, by, signal }
+          const { stored, users } = await tables.replace(table, body, terms)
           const change = { by, note: `${table.name} has other columns`, breaking: true, expected: undefined }
           // Those that still work get the columns that they have now.
           for (const name of users)

@@ -1,3 +1,4 @@
+import type { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { ask, makeToken } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -26,6 +27,15 @@ const send = async (source: string, ...entries: object[]) => {
   const { status } = await admin('POST', `/api/logs?source=${source}`, entries)
   expect(status).toBe(200)
 }
+
+/** Does something with each worker thread that starts meanwhile. */
+async function onWorkers(act: (worker: Worker) => void, work: () => Promise<void>): Promise<void> {
+  process.on('worker', act)
+  await work().finally(() => process.off('worker', act))
+}
+
+/** Different fields, with commas. */
+const nine = (text: string) => Array.from({ length: 9 }, (_, n) => text + n).join()
 
 describe('rows of a table', () => {
   test('tell the types of its columns, and SQL reads them by its name', async () => {
@@ -122,14 +132,48 @@ describe('rows of a table', () => {
     expect((await call(service.adminToken.token, 't-used.sum')).status).toBe(422)
   })
 
-  test('sent at once leave one whole set', async () => {
+  test('sent at once leave one whole set, each read by a worker', async () => {
     await create('t_race')
     const setOf = (n: number) =>
-      `id,n\n${Array.from({ length: 500 }, (_, row) => `r${row},${n}`).join('\n')}\n`
-    const sent = await Promise.all([1, 2, 3, 4].map((n) => put('t_race', setOf(n))))
-    expect(sent.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      `id,n\n${Array.from({ length: 3_000 }, (_, row) => `r${row},${n}`).join('\n')}\n`
+    let workers = 0
+    await onWorkers(
+      () => workers++,
+      async () => {
+        const sent = await Promise.all([1, 2, 3, 4].map((n) => put('t_race', setOf(n))))
+        expect(sent.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+      },
+    )
+    expect(workers).toBe(4)
     const [row] = await sql('SELECT count() AS rows, uniqExact(n) AS sets FROM t_race')
-    expect(row).toEqual({ rows: 500, sets: 1 })
+    expect(row).toEqual({ rows: 3_000, sets: 1 })
+  })
+
+  test('stay if a worker ends or the sender disconnects while new ones are read', async () => {
+    await create('t_left')
+    await put('t_left', 'id\nold\n')
+    const many = `id\n${'new\n'.repeat(50_000)}`
+    await onWorkers(
+      (worker) => void worker.terminate(),
+      async () => expect((await put('t_left', many)).status).toBe(500),
+    )
+    const gone = new AbortController()
+    await onWorkers(
+      () => gone.abort(),
+      async () => {
+        const sent = service.call(rowsOf('t_left'), {
+          method: 'PUT',
+          headers: { 'Content-Type': 'text/csv' },
+          body: many,
+          signal: gone.signal,
+        })
+        await expect(sent).rejects.toThrow('aborted')
+      },
+    )
+    // Comes after them.
+    expect((await put('t_left', 'id\na,b\n')).status).toBe(400)
+    expect(await csv('t_left')).toBe('id\n"old"\n')
+    expect(await put('t_left', many)).toMatchObject({ status: 200, body: { rows: 50_000 } })
   })
 
   test('are never missing while they are replaced', async () => {
@@ -158,6 +202,7 @@ describe('rows of a table', () => {
     ['a row with too many fields', 'id\na,b\n', 400, 'Row 2 has 2 fields'],
     ['a header of commas', ','.repeat(100_000), 400, 'Row 1 has more than 20000 fields'],
     ['a long value', `id\n${'""'.repeat(600_000)}`, 400, 'more than 1048576 characters'],
+    ['a long row', `${nine('c')}\n${nine('x'.repeat(1_000_000))}`, 400, 'Row 2 is longer than 8 MiB'],
     ['a column that is no project', 'id,Project\n1,a\n', 400, 'project and Project differ only in case'],
     ['names that differ only in case', 'Id,id\n1,a\n', 400, 'Id and id differ only in case'],
     ['a quote that is not closed', 'id\n"a\n', 400, 'quote that is not closed'],
