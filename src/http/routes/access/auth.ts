@@ -63,7 +63,7 @@ export function addAuthRoutes(
       }
       const cookie = access.createCookie(tokenOf(request) ?? '', cookies.lengthMs) as SessionCookie
       access.countSignIn(changedBy(request), request.ip)
-      await audit.write('token.sign_in', changedBy(request), authorOf(request))
+      await audit.write('token.sign_in', undefined, authorOf(request))
       cookies.set(request, reply, cookie)
     },
     options: {
