@@ -269,7 +269,7 @@ class WorkspaceFiles {
 
   /** A file that need not exist. */
   readOne<T extends object>(file: string, reader: (content: string) => Reading<T>): T | undefined {
-    if (!existsSync(join(this.#directory, file))) return undefined
+    if (!this.exists(file)) return undefined
     this.seen.add(file)
     const content = this.read(file)
     const reading = content === undefined ? { problems: [] } : reader(content)
