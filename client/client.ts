@@ -15,6 +15,13 @@ type Part<Name extends string, Key extends string, Other> = Name extends keyof E
   : Other
 export type Parameters<Name extends string> = Part<Name, 'parameters', Record<string, ParameterValue>>
 export type Row<Name extends string> = Part<Name, 'row', Record<string, unknown>>
+/** The rows of a result; `truncated` says whether there are more than the endpoint's `max_rows`. */
+export type Rows<Name extends string> = Row<Name>[] & { readonly truncated: boolean }
+/** Parameters may be omitted if none is required. */
+export type CallArguments<Name extends string> =
+  Record<never, never> extends Parameters<Name>
+    ? [parameters?: Parameters<Name>, options?: CallOptions]
+    : [parameters: Parameters<Name>, options?: CallOptions]
 type SingleValue = string | number | boolean
 export type ParameterValue = SingleValue | readonly SingleValue[] | null | undefined
 
@@ -26,6 +33,10 @@ export interface ClientOptions {
   fetch?: typeof fetch
 }
 
+export interface CallOptions {
+  signal?: AbortSignal
+}
+
 export interface FollowOptions {
   signal?: AbortSignal
   /** An error of the query or the connection, after which rows may follow, or one that ends the stream. */
@@ -34,16 +45,12 @@ export interface FollowOptions {
 
 export interface Client {
   /** The rows of an endpoint. */
-  call<Name extends EndpointName>(
-    name: Name,
-    parameters?: Parameters<Name>,
-    options?: { signal?: AbortSignal },
-  ): Promise<Row<Name>[]>
+  call<Name extends EndpointName>(name: Name, ...rest: CallArguments<Name>): Promise<Rows<Name>>
   /** Reports the rows of an endpoint, and again whenever they change. Returns a function that stops it. */
   follow<Name extends EndpointName>(
     name: Name,
     parameters: Parameters<Name>,
-    onRows: (rows: Row<Name>[]) => void,
+    onRows: (rows: Rows<Name>) => void,
     options?: FollowOptions,
   ): () => void
 }
@@ -75,9 +82,9 @@ export class WellheadError extends Error {
 }
 
 /** The last result of a request. */
-interface Held<Of> {
+interface Held {
   etag: string
-  rows: Of[]
+  rows: Rows<string>
 }
 
 const maxHeld = 100
@@ -88,7 +95,7 @@ const longestPauseMs = 30_000
 export function createClient({ url, getToken, fetch: send = fetch }: ClientOptions): Client {
   let token: Promise<string> | undefined
   /** By path, so that each has the rows of its endpoint. */
-  const held = new Map<string, Held<unknown>>()
+  const held = new Map<string, Held>()
 
   const freshToken = () => {
     token = Promise.resolve()
@@ -136,26 +143,22 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
   }
 
   return {
-    async call<Name extends EndpointName>(
-      name: Name,
-      parameters?: Parameters<Name>,
-      { signal }: { signal?: AbortSignal } = {},
-    ) {
+    async call<Name extends EndpointName>(name: Name, ...[parameters, { signal } = {}]: CallArguments<Name>) {
       const path = pathOf(name, parameters)
-      const known = held.get(path) as Held<Row<Name>> | undefined
+      const known = held.get(path)
       const response = await request(path, known ? { 'If-None-Match': known.etag } : {}, signal)
-      if (response.status === 304 && known) return known.rows
-      const { result } = (await response.json()) as { result: Row<Name>[] }
+      if (response.status === 304 && known) return known.rows as Rows<Name>
+      const rows = rowsOf<Name>(await response.text(), response.headers.get('Wellhead-Truncated') === 'true')
       const etag = response.headers.get('ETag')
       held.delete(path)
-      if (etag) held.set(path, { etag, rows: result })
+      if (etag) held.set(path, { etag, rows })
       if (held.size > maxHeld) held.delete(held.keys().next().value as string)
-      return result
+      return rows
     },
     follow<Name extends EndpointName>(
       name: Name,
       parameters: Parameters<Name>,
-      onRows: (rows: Row<Name>[]) => void,
+      onRows: (rows: Rows<Name>) => void,
       { signal, onError }: FollowOptions = {},
     ) {
       const ender = new AbortController()
@@ -171,6 +174,7 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
         }
         const { body } = await request(pathOf(name, parameters), headers, ender.signal)
         failures = 0
+        let truncated = false
         for await (const events of eventsOf(body as ReadableStream<Uint8Array>)) {
           for (const { event, id, data } of events) {
             if (ender.signal.aborted) return
@@ -178,9 +182,12 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
               lastId = undefined
               const { error } = JSON.parse(data) as { error: ErrorBody & { status?: number } }
               onError?.(new WellheadError(error.status ?? 500, error))
-            } else if (event === 'result') {
+            } else if (event === 'truncated') truncated = true
+            else if (event === 'result') {
               lastId = id
-              onRows((JSON.parse(data) as { result: Row<Name>[] }).result)
+              const rows = rowsOf<Name>(data, truncated)
+              truncated = false
+              onRows(rows)
             }
           }
         }
@@ -209,6 +216,12 @@ export function createClient({ url, getToken, fetch: send = fetch }: ClientOptio
       return stop
     },
   }
+}
+
+function rowsOf<Name extends string>(body: string, truncated: boolean): Rows<Name> {
+  const { result } = JSON.parse(body) as { result: Row<Name>[] }
+  // Not enumerable, so that loops and comparisons find nothing but rows.
+  return Object.defineProperty(result, 'truncated', { value: truncated }) as Rows<Name>
 }
 
 function textOf(parameter: string, value: unknown): string {

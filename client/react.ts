@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from 'react'
-import type { Client, EndpointName, Parameters, Row, WellheadError } from './client.ts'
+import type { CallArguments, Client, EndpointName, Parameters, Rows, WellheadError } from './client.ts'
 
-export interface EndpointState<Rows> {
+export interface EndpointState<Of> {
   /** Undefined until the first ones arrive. They stay while those of other parameters are loaded. */
-  rows: Rows | undefined
+  rows: Of | undefined
   error: WellheadError | undefined
   isLoading: boolean
 }
@@ -13,7 +13,7 @@ export function useEndpoint<Name extends EndpointName>(
   client: Client,
   name: Name,
   parameters: Parameters<Name>,
-): EndpointState<Row<Name>[]> & { reload: () => void } {
+): EndpointState<Rows<Name>> & { reload: () => void } {
   const [state, report] = useEndpointState(client, name)
   const [loads, setLoads] = useState(0)
   const key = JSON.stringify(parameters)
@@ -21,7 +21,8 @@ export function useEndpoint<Name extends EndpointName>(
   useEffect(() => {
     const ender = new AbortController()
     report({ isLoading: true })
-    client.call(name, JSON.parse(key), { signal: ender.signal }).then(
+    const rest = [JSON.parse(key), { signal: ender.signal }] as const
+    client.call(name, ...(rest as unknown as CallArguments<Name>)).then(
       (rows) => !ender.signal.aborted && report({ rows, error: undefined, isLoading: false }),
       (error) => !ender.signal.aborted && report({ error, isLoading: false }),
     )
@@ -36,7 +37,7 @@ export function useLiveEndpoint<Name extends EndpointName>(
   client: Client,
   name: Name,
   parameters: Parameters<Name>,
-): EndpointState<Row<Name>[]> {
+): EndpointState<Rows<Name>> {
   const [state, report] = useEndpointState(client, name)
   const key = JSON.stringify(parameters)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the parameters
@@ -54,7 +55,7 @@ export function useLiveEndpoint<Name extends EndpointName>(
 
 /** Rows stay while the parameters change, but not those of another endpoint or client. */
 function useEndpointState<Name extends EndpointName>(client: Client, name: Name) {
-  type State = EndpointState<Row<Name>[]>
+  type State = EndpointState<Rows<Name>>
   const none = { client, name, shown: { rows: undefined, error: undefined, isLoading: true } as State }
   const [held, setHeld] = useState(none)
   const own = (state: typeof none) => (state.client === client && state.name === name ? state : none).shown

@@ -28,7 +28,7 @@ test('follow connects again when the service falls silent', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const client = createClient({ url, getToken: async () => 'token' })
   const seen: unknown[] = []
-  const stop = client.follow('any' as never, {} as never, (live) => {
+  const stop = client.follow('any', {}, (live) => {
     seen.push(...live)
   })
   while (seen.length === 0) await new Promise(setImmediate)
@@ -56,9 +56,9 @@ test('the client refuses redirects, so that no other origin gets the token', asy
   const client = createClient({ url, getToken: () => 'token' })
   const message = 'The address of the service redirects. Set url to the address that it redirects to.'
   const redirected = { name: 'WellheadError', code: 'unreachable', status: 0, message }
-  await expect(client.call('any' as never)).rejects.toMatchObject(redirected)
+  await expect(client.call('any')).rejects.toMatchObject(redirected)
   const failed = await new Promise<WellheadError>((resolve) => {
-    const stop = client.follow('any' as never, {} as never, () => {}, {
+    const stop = client.follow('any', {}, () => {}, {
       onError: (error) => [stop(), resolve(error)],
     })
   })
@@ -78,9 +78,9 @@ test.each([
   const message = `Parameter "ids" must be text, a number, a boolean or a list of these, not ${what}.`
   const refused = { code: 'invalid_parameter', status: 400, parameter: 'ids', message }
   const parameters = { ids: value } as never
-  await expect(client.call('any' as never, parameters)).rejects.toMatchObject(refused)
+  await expect(client.call('any', parameters)).rejects.toMatchObject(refused)
   const failed = await new Promise((resolve) =>
-    client.follow('any' as never, parameters, () => {}, { onError: resolve }),
+    client.follow('any', parameters, () => {}, { onError: resolve }),
   )
   expect(failed).toMatchObject(refused)
   expect(requests).toBe(0)

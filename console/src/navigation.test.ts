@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { consolePages } from '../../src/shared/console-pages.ts'
 import type { Whoami } from './api/shapes.ts'
-import { elsewhere, routesOf } from './navigation.ts'
+import { elsewhere, linksOf, routesOf } from './navigation.ts'
 
 const admin = { admin: true, role: 'admin', query: true, logs: true, dashboards: true } as Whoami
 const customer = { ...admin, admin: false, role: null }
@@ -10,6 +10,14 @@ test('every page of the console has a name that the service knows', () => {
   const paths = [...routesOf(admin), ...routesOf(customer)].map(([, path]) => path)
   const names = paths.flatMap((path) => /^\/console\/([^/]+)/.exec(path)?.[1] ?? [])
   expect(new Set(names)).toEqual(new Set(consolePages))
+})
+
+test('links that somebody sees together have distinct icons', () => {
+  const tenant = { ...customer, ingest: true }
+  for (const links of [linksOf(admin, true), linksOf(tenant, false)]) {
+    const icons = links.map(({ icon }) => icon)
+    expect(new Set(icons).size).toBe(icons.length)
+  }
 })
 
 test('a path that others have leads to the first page, and other paths lead nowhere', () => {

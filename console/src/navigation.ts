@@ -46,14 +46,14 @@ const links = [
   { path: '/console/logs', name: 'Logs', icon: 'logs' },
   { path: '/console/dashboards', name: 'Dashboards', icon: 'dashboards' },
   { path: '/console/alerts', name: 'Alerts', icon: 'alerts' },
-  { path: '/console/usage', name: 'Usage', icon: 'overview' },
+  { path: '/console/usage', name: 'Usage', icon: 'usage' },
   { path: '/console/sources', name: 'Sources', icon: 'sources' },
-  { path: '/console/sources', name: 'Send logs', icon: 'sources' },
-  { path: '/console/tables', name: 'Tables', icon: 'column' },
-  { path: '/console/projects', name: 'Projects', icon: 'overview' },
+  { path: '/console/sources', name: 'Send logs', icon: 'send' },
+  { path: '/console/tables', name: 'Tables', icon: 'tables' },
+  { path: '/console/projects', name: 'Projects', icon: 'projects' },
   { path: '/console/tokens', name: 'Tokens', icon: 'tokens' },
   { path: '/console/people', name: 'People', icon: 'people' },
-  { path: '/console/audit', name: 'Audit', icon: 'book' },
+  { path: '/console/audit', name: 'Audit', icon: 'audit' },
 ] as const
 
 /** Links to pages that only admins have. */

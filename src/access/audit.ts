@@ -86,10 +86,14 @@ export class Audit {
     catalog.onRows((end, last) => this.#follow(end, last))
   }
 
-  /** Writes an act that is not in the catalog. Throws if it cannot be stored, so that it does not happen. */
-  async write(action: string, target: string, by: RequestAuthor, note?: string): Promise<void> {
+  /**
+   * Writes an act that is not in the catalog. Throws if it cannot be stored, so that it does not happen. Without a target, the
+   * actor is the target.
+   */
+  async write(action: string, target: string | undefined, by: RequestAuthor, note?: string): Promise<void> {
     const noted = note === undefined ? {} : { note }
-    const act = { ...this.#actBy(by, this.#options.actorOf(by.id), action, target), ...noted }
+    const actor = this.#options.actorOf(by.id)
+    const act = { ...this.#actBy(by, actor, action, target ?? (actor.name || actor.id)), ...noted }
     await this.#store([act], act.id)
   }
 

@@ -35,8 +35,8 @@ export interface SignedIn {
   email: string | null
   role: Role | null
   project: string | null
-  /** Why the person is refused. */
-  refusal: string | undefined
+  /** Why the person is refused: what the person is told, and what the operator can change. */
+  refusal: { message: string; reason: string } | undefined
 }
 
 interface Attempt {
@@ -206,6 +206,8 @@ export class Oidc {
   }
 }
 
+const ask = 'ask the administrator of this service'
+
 function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
   const { oidcIssuer, oidcGroupsClaim, oidcProjectClaim, oidcRoles } = settings
   const email = textOf(claims.email) ?? null
@@ -214,14 +216,19 @@ function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
   const id = uuidv5(String(claims.sub), uuidv5(oidcIssuer, uuidv5.URL))
   const person = { id, name, email, role: null, project: null }
   const isUnverified = settings.oidcUnverifiedEmail === 'refuse' && claims.email_verified !== true
-  const unverified =
-    'Your e-mail address is not verified: the claim email_verified must be true. Verify it at the issuer, ' +
-    'or ask an admin, who can set WELLHEAD_OIDC_UNVERIFIED_EMAIL if the issuer never sends this claim.'
+  const unverified = {
+    message: `Your email address is not verified. Verify it where you signed in, or ${ask}.`,
+    reason:
+      'The claim email_verified must be true. If the issuer never sends it, set WELLHEAD_OIDC_UNVERIFIED_EMAIL.',
+  }
   const project = oidcProjectClaim === undefined ? undefined : claimOf(claims, oidcProjectClaim)
   if (project !== undefined && project !== null) {
     if (oidcProjectClaim === 'email' && isUnverified) return { ...person, refusal: unverified }
     const isProject = typeof project === 'string' && /^[^\x00-\x1f\x7f]{1,256}$/.test(project)
-    const refusal = `The claim ${oidcProjectClaim} must be the text of one project.`
+    const refusal = {
+      message: `Your account has no project here. To get access, ${ask}.`,
+      reason: `The claim ${oidcProjectClaim} must be the text of one project.`,
+    }
     return isProject ? { ...person, project, refusal: undefined } : { ...person, refusal }
   }
   if (oidcGroupsClaim === 'email' && isUnverified) return { ...person, refusal: unverified }
@@ -229,9 +236,10 @@ function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
   const groups = new Set(Array.isArray(claimed) ? claimed : [claimed])
   const found = oidcRoles.find((one) => one.groups.some((group) => group === '*' || groups.has(group)))
   if (found) return { ...person, role: found.role, refusal: undefined }
-  const refusal =
-    `None of your groups has a role here. The claim ${oidcGroupsClaim} decides; ` +
-    'ask an admin to add you to a group, or to change WELLHEAD_OIDC_ROLES.'
+  const refusal = {
+    message: `Your account has no role here. To get access, ${ask}.`,
+    reason: `No group in the claim ${oidcGroupsClaim} has a role. Add the person to a group, or change WELLHEAD_OIDC_ROLES.`,
+  }
   return { ...person, refusal }
 }
 

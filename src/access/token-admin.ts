@@ -182,7 +182,8 @@ export class TokenAdmin {
   }
 
   revoke(id: string, by: Author): Promise<void> {
-    const emptied = { description: '', project: null, parameters: {}, hash: '', previous: null }
+    // The audit shows the description.
+    const emptied = { project: null, parameters: {}, hash: '', previous: null }
     return this.#tokens.delete(
       () => [this.#find(id)],
       by,

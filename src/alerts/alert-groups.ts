@@ -143,6 +143,6 @@ export function groupView({ key, id, state, value, sinceMs }: GroupState) {
 /** In one line, for people. */
 export function keyText(key: Row): string {
   return Object.entries(key)
-    .map(([column, value]) => `${column}=${value}`)
+    .map(([column, value]) => `${column}=${value === '' ? '(empty)' : value}`)
     .join(', ')
 }

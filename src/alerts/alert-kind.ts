@@ -22,6 +22,7 @@ import { type AlertState, newState } from './alert-state.ts'
 import { type Condition, parseCondition } from './condition.ts'
 import type { Evaluator } from './evaluator.ts'
 import { noMailServer } from './mailer.ts'
+import { namedTargets, notifyInFiles } from './named-targets.ts'
 import { targetForms } from './notification.ts'
 import { hasUnreadableSecret, unreadableSecret } from './secrets.ts'
 import { RefusedTarget, resolveTarget } from './target.ts'
@@ -70,7 +71,9 @@ const form = kindForm<AlertFields>({
   file: yamlFile('alert', alertShape, {
     omitted: ['muted_until', 'muted_groups'],
     example: 'endpoint: usage.api-counts',
-    // The names of targets would be resolved.
+    inFiles: { notify: notifyInFiles },
+    values: namedTargets,
+    // The names of hosts would be resolved.
     offline: (fields) => ({ ...fields, notify: [] }),
   }),
   docs: {

@@ -20,6 +20,21 @@ export const targetShape = z.object({
   to: emailAddress.exactOptional().describe('Address that receives email.'),
 })
 
+export const addressShape = targetShape.superRefine(({ type, ...fields }, { addIssue }) => {
+  const [needed, other] = type === 'email' ? (['to', 'url'] as const) : (['url', 'to'] as const)
+  if (fields[needed] === undefined) addIssue({ code: 'custom', path: [needed], message: 'is required' })
+  if (fields[other] !== undefined)
+    addIssue({ code: 'custom', path: [other], message: `is not a field of a target of the type ${type}` })
+})
+
+export function notifyOf<Shape extends z.ZodType>(target: Shape) {
+  return z
+    .array(target)
+    .max(maxTargets, `must have at most ${maxTargets} targets`)
+    .default([])
+    .describe('Where notifications are sent.')
+}
+
 function durationMs(text: string): number | undefined {
   const ms = (parseDuration(text) ?? 0) * 1000
   return ms > 0 && ms <= 1000 * aMonth ? ms : undefined
@@ -47,22 +62,7 @@ export const alertShape = z.strictObject({
     .nullable()
     .default(null)
     .describe('How often to notify again while it fires. Null: only of changes.'),
-  notify: z
-    .array(
-      targetShape.superRefine(({ type, ...fields }, { addIssue }) => {
-        const [needed, other] = type === 'email' ? (['to', 'url'] as const) : (['url', 'to'] as const)
-        if (fields[needed] === undefined) addIssue({ code: 'custom', path: [needed], message: 'is required' })
-        if (fields[other] !== undefined)
-          addIssue({
-            code: 'custom',
-            path: [other],
-            message: `is not a field of a target of the type ${type}`,
-          })
-      }),
-    )
-    .max(maxTargets, `must have at most ${maxTargets} targets`)
-    .default([])
-    .describe('Where notifications are sent.'),
+  notify: notifyOf(addressShape),
   enabled: z.boolean().default(true).describe('Whether the alert is evaluated.'),
   muted_until: isoInstant
     .nullable()

@@ -10,7 +10,7 @@ export const startHere = `
 Start here:
   wellhead serve
   The service listens on http://127.0.0.1:4000 and stores its data in ./data. The first start prints the admin
-  token and a request to try. Other commands find this service automatically; to choose another one, use --url
+  token and requests to try. Other commands find this service automatically; to choose another one, use --url
   and --token, or WELLHEAD_URL and WELLHEAD_TOKEN.
 
 Exit codes:

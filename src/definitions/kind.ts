@@ -100,6 +100,23 @@ export interface FileRows {
   told: readonly string[]
 }
 
+/** Values that definitions of a workspace name, from one file. Another file can replace it, so that services can differ. */
+export interface NamedValues<Values> {
+  /** The file is `<noun>.yaml` at the top of a workspace, unless `--<noun>` or the variable has another. */
+  noun: string
+  variable: string
+  about: string
+  read(file: string, content: string): { values: Values } | { problems: FileProblem[] }
+  /** Puts the values in place of their names. They are undefined if there is no file. */
+  resolve(
+    reading: FileReading,
+    values: Values | undefined,
+    files: { file: string; valuesFile: string },
+  ): FileReading | { problems: FileProblem[] }
+  /** Puts the names in place of equal values. */
+  named(fields: DefinitionFields, values: Values): DefinitionFields
+}
+
 /** How files of a workspace contain definitions. All else that a workspace does is the same for every kind. */
 export interface FileForm {
   /** Of files that are read, and of those that are written. */
@@ -115,6 +132,7 @@ export interface FileForm {
   /** Of a file with rows, beside the definition and among the fixtures. */
   rowsExtension?: RegExp
   withRows?(reading: FileReading, file: string, content: string): FileReading | { problems: FileProblem[] }
+  values?: NamedValues<unknown>
   /** The text of a file. Equal definitions have equal texts. */
   write(fields: DefinitionFields): string
   /** Reads what the API returns. The name is checked, because it becomes that of a file. */

@@ -5,24 +5,26 @@ import { readYamlFile } from '../base/files/file-problem.ts'
 import { formatDuration, parseDuration } from '../base/text/duration.ts'
 import type { DefinitionFields, FileForm } from './kind.ts'
 
-interface YamlFileOptions extends Partial<Pick<FileForm, 'prunes' | 'isReserved' | 'offline'>> {
+interface YamlFileOptions extends Partial<Pick<FileForm, 'prunes' | 'isReserved' | 'offline' | 'values'>> {
   /** Fields that are set on the service only. */
   omitted?: readonly string[]
   example: string
+  /** Shapes of fields that files write in more ways than the API. */
+  inFiles?: Readonly<Record<string, z.ZodType>>
   /** Lists and maps whose members have one line each. */
   inLines?: readonly string[]
 }
 
 /** Files in YAML with the fields of the API. The file's name is the name. */
 export function yamlFile(noun: string, shape: z.ZodObject, options: YamlFileOptions): FileForm {
-  const { omitted = [], example, inLines = [], isReserved = () => false, ...form } = options
+  const { omitted = [], example, inFiles = {}, inLines = [], isReserved = () => false, ...form } = options
   const { name: nameShape, ...all } = shape.shape as Record<string, z.ZodType>
   const fields = Object.fromEntries(Object.entries(all).filter(([field]) => !omitted.includes(field)))
   // A file may have `every: 1m` in place of `every_seconds: 60`.
   const durations = Object.fromEntries(
     Object.keys(fields).flatMap((field) => (field.endsWith('_seconds') ? [[field.slice(0, -8), field]] : [])),
   )
-  const fileShape = z.strictObject({ ...fields, ...durationShapes(fields, durations) })
+  const fileShape = z.strictObject({ ...fields, ...inFiles, ...durationShapes(fields, durations) })
   const viewShape = z.object({ name: nameShape as z.ZodType<string>, ...fields })
   return {
     prunes: true,
@@ -56,7 +58,10 @@ export function yamlFile(noun: string, shape: z.ZodObject, options: YamlFileOpti
     },
     write(definition) {
       const present = Object.keys(fields).flatMap((field) => [[field, definition[field]]])
-      const written = withoutDefaults(z.object(fields), Object.fromEntries(present)) as object
+      const written = withoutDefaults(
+        z.object({ ...fields, ...inFiles }),
+        Object.fromEntries(present),
+      ) as object
       const own = Object.entries(written).map(([field, value]) =>
         field.endsWith('_seconds') && typeof value === 'number'
           ? [field.slice(0, -8), formatDuration(value)]

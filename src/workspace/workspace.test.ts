@@ -6,7 +6,7 @@ import { scratchDirectory } from '../../test/support/scratch.ts'
 import { describeFinding } from '../base/files/file-problem.ts'
 import { newSourceShape } from '../catalog/source.ts'
 import { newWorkspaceFiles, templates } from './authoring/new-workspace.ts'
-import { readWorkspace, writeMissingIds } from './workspace.ts'
+import { type DefinitionFile, readWorkspace, writeMissingIds } from './workspace.ts'
 
 const id = '11111111-2222-4333-8444-555555555555'
 
@@ -52,6 +52,76 @@ describe('readWorkspace', () => {
       'wellhead.top-callers',
     ])
     expect(shipped.tests.map(({ tests }) => tests[0]?.endpoint)).toEqual(names)
+  })
+
+  describe('with named targets', () => {
+    const page =
+      'oncall: { type: email, to: oncall@example.com }\nhook: { type: webhook, url: https://example.com }\n'
+    const alert = (...targets: string[]) =>
+      `endpoint: a\nwhen: rows > 0\nnotify:\n${targets.map((one) => `  - ${one}\n`).join('')}`
+    const of = (notify: string, more: Record<string, string> = { 'targets.yaml': page }) => ({
+      'endpoints/a.sql': endpoint(),
+      'alerts/errors.yaml': notify,
+      ...more,
+    })
+
+    test('alerts get the addresses, each once, and files keep the names', () => {
+      const { problems, definitions, write } = workspaceOf(
+        of(alert('target: hook', '{ type: email, to: oncall@example.com }', 'target: oncall')),
+      )
+      expect(problems).toEqual([])
+      const { kind, fields } = definitions.find(({ kind: { name } }) => name === 'alert') as DefinitionFile
+      expect(fields.notify).toEqual([
+        { type: 'webhook', url: 'https://example.com' },
+        { type: 'email', to: 'oncall@example.com' },
+      ])
+      expect(write({ kind, fields })).toContain('notify:\n  - target: hook\n  - target: oncall\n')
+      expect(kind.file.write(fields)).toContain('url: https://example.com')
+    })
+
+    test('another file replaces the addresses', () => {
+      const directory = directoryOf(of(alert('target: oncall'), { 'targets.yaml': page }))
+      writeFileSync(
+        join(directory, 'staging.yaml'),
+        'oncall: { type: slack, url: https://example.com/staging }\n',
+      )
+      const { definitions } = readWorkspace(directory, { targets: 'staging.yaml' })
+      expect(definitions.find(({ file }) => file === 'alerts/errors.yaml')?.fields.notify).toEqual([
+        { type: 'slack', url: 'https://example.com/staging' },
+      ])
+      expect(readWorkspace(directory, { targets: 'absent.yaml' }).problems).toMatchObject([
+        { file: 'absent.yaml', message: expect.stringContaining('Cannot read the file') },
+      ])
+    })
+
+    test.each([
+      [
+        'target: onkall',
+        page,
+        'alerts/errors.yaml:4:5: targets.yaml has no target "onkall". Did you mean oncall?',
+      ],
+      ['target: constructor', page, 'alerts/errors.yaml:4:5: targets.yaml has no target "constructor".'],
+      [
+        'target: oncall',
+        '',
+        'targets.yaml:1:1: The file must be a list of fields, such as "oncall: { type: email, to: oncall@example.com }".',
+      ],
+      ['target: oncall', 'oncall: { type: email }\n', 'targets.yaml:1:1: oncall.to is required.'],
+      [
+        '{ target: oncall, url: https://example.com }',
+        page,
+        'alerts/errors.yaml:4:23: Unknown field "notify.1.url".',
+      ],
+      ['type: email', page, 'alerts/errors.yaml:4:5: notify.1.to is required.'],
+    ])('reports %s', (target, targets, problem) => {
+      expect(problemsOf(of(alert(target), { 'targets.yaml': targets }))).toEqual([problem])
+    })
+
+    test('says so if there is no file', () => {
+      expect(problemsOf(of(alert('{ type: email, to: a@example.com }', 'target: oncall'), {}))).toEqual([
+        'alerts/errors.yaml:5:5: There is no targets.yaml. Create it, with the target "oncall".',
+      ])
+    })
   })
 
   test('fixtures get the project from the path that their source names, also by an alias', () => {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
 import { declareAdvice, type FileProblem, sortProblems } from '../base/files/file-problem.ts'
 import type { TextPosition } from '../base/files/yaml-fields.ts'
@@ -23,7 +23,11 @@ export interface Workspace {
   problems: FileProblem[]
   /** All files, readable or not. */
   files: ReadonlySet<string>
+  /** The text of a file, with the names of its values. */
+  write: WriteFile
 }
+
+export type WriteFile = (definition: Pick<DefinitionFile, 'kind' | 'fields'>) => string
 
 export interface DefinitionFile extends FileReading {
   kind: KindForm
@@ -32,9 +36,14 @@ export interface DefinitionFile extends FileReading {
   sample?: FileReading
 }
 
-export function readWorkspace(directory: string): Workspace {
+/** `valuesFiles` has files to read in place of those at the top of the workspace, by their nouns. */
+export function readWorkspace(
+  directory: string,
+  valuesFiles: Readonly<Record<string, string>> = {},
+): Workspace {
   const files = new WorkspaceFiles(directory)
-  const definitions = readDefinitions(files)
+  const values = readValues(files, valuesFiles)
+  const definitions = readDefinitions(files, values)
   const fixtures = readFixtures(files, definitions)
   const tests = readTests(files, definitions)
   const projects = files.readOne(projectsFileName, readProjectsFile)
@@ -46,7 +55,39 @@ export function readWorkspace(directory: string): Workspace {
     ...(projects && { projects }),
     problems: sortProblems(files.problems),
     files: files.seen,
+    write: ({ kind, fields }) => {
+      const known = values.get(kind.folder)?.values
+      return kind.file.write(
+        known === undefined ? fields : (kind.file.values?.named(fields, known) ?? fields),
+      )
+    },
   }
+}
+
+interface ReadValues {
+  file: string
+  /** Undefined if there is no file. */
+  values: unknown
+}
+
+/** Of each kind with named values, by its folder. A kind whose values are unreadable is absent. */
+function readValues(
+  files: WorkspaceFiles,
+  chosen: Readonly<Record<string, string>>,
+): Map<string, ReadValues> {
+  return new Map(
+    kinds.flatMap(({ folder, file: { values: form } }: KindForm): [string, ReadValues][] => {
+      if (!form) return []
+      const path = chosen[form.noun]
+      const file = path ?? `${form.noun}.yaml`
+      if (path === undefined && !files.exists(file)) return [[folder, { file, values: undefined }]]
+      const content = files.read(file)
+      const reading = content === undefined ? { problems: [] } : form.read(file, content)
+      if (!('problems' in reading)) return [[folder, { file, values: reading.values }]]
+      files.problems.push(...reading.problems)
+      return []
+    }),
+  )
 }
 
 /** Writes a new id into each file that lacks one, of kinds that have ids in their files. */
@@ -66,7 +107,7 @@ export function writeMissingIds(directory: string, newId: () => string): { file:
   })
 }
 
-function readDefinitions(files: WorkspaceFiles): DefinitionFile[] {
+function readDefinitions(files: WorkspaceFiles, values: ReadonlyMap<string, ReadValues>): DefinitionFile[] {
   return kinds.flatMap((kind: KindForm) => {
     const { name: noun, folder, file: form } = kind
     const seen = new Map<string, string>()
@@ -82,7 +123,8 @@ function readDefinitions(files: WorkspaceFiles): DefinitionFile[] {
           const message = `${twin} declares the same ${noun}. Remove one of the files.`
           return { problems: [{ file, line: 1, column: 1, message }] }
         }
-        const reading = withRows(form, form.read(file, name, content), rows.get(name))
+        const read = withValues(form, form.read(file, name, content), file, values.get(folder))
+        const reading = withRows(form, read, rows.get(name))
         if ('problems' in reading) return reading
         const sample = withRows(form, reading, samples.get(name))
         if (!('problems' in sample)) return { kind, file, ...reading, sample }
@@ -110,6 +152,18 @@ function readRows(files: WorkspaceFiles, folder: string, { rowsExtension }: File
   if (!rowsExtension) return new Map()
   const found = files.readAll(folder, rowsExtension, (file, name, content) => ({ file, name, content }))
   return new Map(found.map((each) => [each.name, each]))
+}
+
+function withValues(
+  form: FileForm,
+  reading: Reading<FileReading>,
+  file: string,
+  known: ReadValues | undefined,
+): Reading<FileReading> {
+  if ('problems' in reading || !form.values) return reading
+  // The problems of the values are reported already.
+  if (!known) return { problems: [] }
+  return form.values.resolve(reading, known.values, { file, valuesFile: known.file })
 }
 
 function withRows(form: FileForm, reading: Reading<FileReading>, rows: RowsFile | undefined) {
@@ -185,6 +239,10 @@ class WorkspaceFiles {
     }
   }
 
+  exists(path: string): boolean {
+    return existsSync(join(this.#directory, path))
+  }
+
   /** Names in a directory, without hidden files; empty if the directory does not exist. */
   list(path: string): string[] {
     const names = this.isDirectory(path) ? readdirSync(join(this.#directory, path)) : []
@@ -200,7 +258,7 @@ class WorkspaceFiles {
       const file = `${directory}/${entry}`
       if (!extension.test(entry) || this.isDirectory(file)) return []
       this.seen.add(file)
-      const content = this.#read(file)
+      const content = this.read(file)
       if (content === undefined) return []
       const reading = reader(file, entry.replace(extension, ''), content)
       if (!('problems' in reading)) return [reading]
@@ -211,9 +269,9 @@ class WorkspaceFiles {
 
   /** A file that need not exist. */
   readOne<T extends object>(file: string, reader: (content: string) => Reading<T>): T | undefined {
-    if (!existsSync(join(this.#directory, file))) return undefined
+    if (!this.exists(file)) return undefined
     this.seen.add(file)
-    const content = this.#read(file)
+    const content = this.read(file)
     const reading = content === undefined ? { problems: [] } : reader(content)
     if (!('problems' in reading)) return reading
     this.problems.push(...reading.problems)
@@ -224,8 +282,9 @@ class WorkspaceFiles {
     this.problems.push({ file, ...at, message })
   }
 
-  #read(file: string): string | undefined {
-    const path = join(this.#directory, file)
+  read(file: string): string | undefined {
+    // A chosen file can be anywhere.
+    const path = resolve(this.#directory, file)
     try {
       const isTooLarge = statSync(path).size > maxFileBytes
       if (!isTooLarge) return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))

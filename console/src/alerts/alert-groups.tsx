@@ -1,19 +1,17 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
-import type { Alert, AlertGroup } from '../api/shapes.ts'
+import type { Alert } from '../api/shapes.ts'
 import { useMayChange } from '../api/use-may-change.ts'
 import { Button } from '../ui/button.tsx'
 import { Empty, Failure, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { showInstant, useZone } from '../ui/text/instants.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
+import { bySeverity, keyOf } from './group-order.ts'
 
 const hourMs = 3_600_000
 const columns = [['Group'], ['State'], ['Value', 'right'], ['Since'], ['Mute']] as const
-
-/** The values of the columns of a group. */
-export const keyOf = (key: AlertGroup['key']) => Object.values(key).map(String).join(', ')
 
 /** The groups of an alert, each with its state. */
 export function AlertGroups({ alert }: { alert: Alert }) {
@@ -38,7 +36,7 @@ export function AlertGroups({ alert }: { alert: Alert }) {
             <Empty title="No groups yet">They appear after an evaluation that returned rows.</Empty>
           ) : (
             <Table columns={columns}>
-              {groups.map((group) => {
+              {bySeverity(groups).map((group) => {
                 const { id, key, state, value, since, muted_until } = group
                 const until = isMuted({ muted_until }) ? null : new Date(Date.now() + hourMs).toISOString()
                 return (
@@ -48,7 +46,7 @@ export function AlertGroups({ alert }: { alert: Alert }) {
                       <StateBadge alert={{ state, enabled: true }} />
                     </td>
                     <td className="right">{value ?? ''}</td>
-                    <td>{showInstant(Date.parse(since), zone, 'seconds')}</td>
+                    <td className="nowrap">{showInstant(Date.parse(since), zone, 'seconds')}</td>
                     <td>
                       {mayChange && (
                         <Button disabled={mute.isPending} onClick={() => mute.mutate({ id, until })}>

@@ -20,8 +20,9 @@ import { useAddress } from '../ui/use-address.ts'
 import { isMuted, StateBadge } from './alert-badges.tsx'
 import { alertKind, type Target } from './alert-draft.ts'
 import { AlertForm } from './alert-form.tsx'
-import { AlertGroups, keyOf } from './alert-groups.tsx'
+import { AlertGroups } from './alert-groups.tsx'
 import { AlertOutcome } from './alert-preview.tsx'
+import { keyOf } from './group-order.ts'
 
 const hourMs = 3_600_000
 
@@ -210,7 +211,7 @@ function AlertEvents({ alert }: { alert: Alert }) {
               const isState = kind === 'state'
               return (
                 <tr key={key}>
-                  <td>{showInstant(timestamp / 1000, zone, 'seconds')}</td>
+                  <td className="nowrap">{showInstant(timestamp / 1000, zone, 'seconds')}</td>
                   <td className="event">
                     {isState ? (
                       <>

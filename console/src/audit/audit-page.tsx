@@ -59,7 +59,7 @@ export default function AuditPage() {
                 const { actor, action, target, version, note, address: from } = entry.metadata
                 return (
                   <tr key={entry.id}>
-                    <td>{showInstant(entry.timestamp / 1000, zone, 'seconds')}</td>
+                    <td className="nowrap">{showInstant(entry.timestamp / 1000, zone, 'seconds')}</td>
                     <td>{actor.name || actor.id || 'unknown'}</td>
                     <td className="mono">{action}</td>
                     <td>

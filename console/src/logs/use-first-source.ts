@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
 import { reads } from '../api/rights.ts'
 import type { LogSource, Whoami } from '../api/shapes.ts'
-import { builtInSources, ownSources } from '../ui/built-in/built-in.ts'
+import { ownSources } from '../ui/built-in/built-in.ts'
 import { readPreference, writePreference } from '../ui/preference.ts'
 
 const lastKey = 'wellhead.logs.source'
@@ -10,7 +10,7 @@ const fallback = 'edge_logs'
 
 export const rememberSource = (name: string): void => writePreference(lastKey, name)
 
-/** The source that was used last, or else the one with the newest entries; undefined until that is known. */
+/** The source that was used last, or else the one with the most entries; undefined until that is known. */
 export function useFirstSource(who: Whoami, sources: readonly LogSource[]) {
   const last = readPreference(lastKey)
   const usage = useQuery({ ...queries.usage(), enabled: reads(who), select: ({ sources: used }) => used })
@@ -20,16 +20,9 @@ export function useFirstSource(who: Whoami, sources: readonly LogSource[]) {
   if (!reads(who)) return { first: who.sources[0]?.name ?? firstOf(who.empty_sources), filled }
   if (usage.isPending) return { first: undefined, filled }
   const names = sources.map(({ name }) => name).filter((name) => !ownSources.has(name))
-  const rankOf = (name: string) => {
-    const used = usage.data?.find((one) => one.name === name)
-    if (!used) return 0
-    // Minutes of the last hour; before that, own sources first.
-    const minute = used.per_minute.findLastIndex((count) => count > 0) + 1
-    return minute * 4 + (used.entries > 0 ? 2 : 0) + (builtInSources.has(name) ? 0 : 1)
-  }
-  const ranks = names.map(rankOf)
-  const best = ranks.indexOf(Math.max(...ranks))
-  return { first: (ranks[best] ?? 0) > 1 ? (names[best] as string) : firstOf(names), filled }
+  const counts = names.map((name) => usage.data?.find((one) => one.name === name)?.entries ?? 0)
+  const most = Math.max(0, ...counts)
+  return { first: most > 0 ? (names[counts.indexOf(most)] as string) : firstOf(names), filled }
 }
 
 const firstOf = (names: readonly string[]) => (names.includes(fallback) ? fallback : (names[0] ?? fallback))

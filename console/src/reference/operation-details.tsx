@@ -31,9 +31,12 @@ export function OperationDetails({ document, operation, token }: OperationDetail
       <summary>
         <code className={`method ${method.toLowerCase()}`}>{method}</code>
         <code>{path}</code>
-        <span className="soft">
-          <InlineCode text={summary} />
-        </span>
+        {/* A saved endpoint has its name in the path already. */}
+        {!path.endsWith(`/${summary}`) && (
+          <span className="soft">
+            <InlineCode text={summary} />
+          </span>
+        )}
       </summary>
       {isOpen && (
         <div className="stack">

@@ -17,11 +17,16 @@ export function Table({ columns, label, className = '', children }: TableProps) 
       <table className="table">
         <thead>
           <tr>
-            {columns.map(([title, cells]) => (
-              <th key={title} scope="col" className={cells}>
-                {title}
-              </th>
-            ))}
+            {columns.map(([title, cells]) =>
+              // An empty head would be read as one without a name.
+              title === '' ? (
+                <td key={title} className={cells} />
+              ) : (
+                <th key={title} scope="col" className={cells}>
+                  {title}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody>{children}</tbody>

@@ -78,8 +78,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
   addServiceAction(versions, io, {
     examples: ['wellhead endpoint versions logs.all'],
     request: (client, name: string) => versionsOf(name, client),
-    print: (all) =>
-      printList(io, ['version', 'updated_at', 'updated_by', 'name', 'note'], all, 'No versions.'),
+    print: (all) => printList(io, ['version', 'updated_at', updatedBy, 'name', 'note'], all, 'No versions.'),
   })
 
   const rollback = addServiceCommand(endpoint, 'rollback', 'restore an older version as a new one')
@@ -116,6 +115,11 @@ async function printEndpoint(io: CommandIo, { query, parameters, columns, ...fie
   await io.stdout.write('\n')
   await printList(io, ['name', 'type'], columns, 'No columns.')
   await io.stdout.write(`\n${query}\n`)
+}
+
+const updatedBy: ListColumn<EndpointView> = {
+  title: 'UPDATED BY',
+  of: ({ updated_by, updated_by_name }) => updated_by_name ?? updated_by,
 }
 
 function versionsOf(name: string, client: ServiceClient): Promise<EndpointView[]> {

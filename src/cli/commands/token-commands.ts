@@ -12,7 +12,7 @@ import {
   wholeNumber,
 } from '../command.ts'
 import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
-import { printFields, printList } from '../output/print.ts'
+import { type ListColumn, printFields, printList } from '../output/print.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
 
 interface TokenOptions {
@@ -31,15 +31,15 @@ const scopeHelp = `${scopeNames}; repeatable`
 
 type NewToken = TokenView & { token: string }
 
-const columns = [
+const columns: readonly ListColumn<TokenView>[] = [
   'id',
   'description',
   'scopes',
   'project',
   'expires_at',
   'last_used_at',
-  'created_by',
-] as const
+  { title: 'CREATED BY', of: ({ created_by, created_by_name }) => created_by_name ?? created_by },
+]
 
 export function defineToken(token: Command, io: CommandIo): void {
   addExamples(

@@ -48,7 +48,9 @@ export function declarationsOf({ paths, components }: ApiDocument): string {
       const isOptional = !one.required || one.name === 'project'
       return `${JSON.stringify(one.name)}${isOptional ? '?' : ''}: ${typeOf(one.schema ?? {})}`
     })
-    const fields = `parameters: { ${parameters.join('; ')} }; row: ${typeOf(row)}`
+    // An empty object type would take any parameter.
+    const taken = parameters.length > 0 ? `{ ${parameters.join('; ')} }` : 'Record<string, never>'
+    const fields = `parameters: ${taken}; row: ${typeOf(row)}`
     return [`    ${JSON.stringify(name)}: { ${fields} }`]
   })
   return [

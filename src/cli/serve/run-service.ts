@@ -115,6 +115,12 @@ export function shownToken({ adminToken, dataDir }: Pick<Settings, 'adminToken' 
   return adminToken === undefined ? `$(cat ${dataDir}/${dataFiles.adminToken})` : '$WELLHEAD_ADMIN_TOKEN'
 }
 
+/** What they do, and the rest of the command after the address. */
+const firstRequests = [
+  ['Send an entry', `/api/logs?source=edge_logs' -d '{"project":"demo","event_message":"hello"}'`],
+  ['Find it with a saved query', `/api/endpoints/query/logs.all?project=demo&project_tier=PRO'`],
+] as const
+
 /** The token is shown only if this start created it. */
 export function banner(
   { url, adminToken }: Pick<Service, 'url' | 'adminToken'>,
@@ -125,8 +131,6 @@ export function banner(
   const file = `${settings.dataDir}/${dataFiles.adminToken}`
   const where = settings.adminToken === undefined ? `stored in ${file}` : 'set by WELLHEAD_ADMIN_TOKEN'
   const token = adminToken.made ? `${adminToken.token}  (shown only once, ${where})` : where
-  // Returns a whole series, even without entries.
-  const path = '/api/endpoints/query/functions.invocation-stats?project=demo&interval=1hr'
   const header = adminToken.made ? `'X-API-KEY: ${adminToken.token}'` : `"X-API-KEY: ${shownToken(settings)}"`
   const removal =
     settings.dataDir === resolve(demoDataDir)
@@ -134,7 +138,7 @@ export function banner(
       : ''
   const next = demo
     ? `  Sending sample traffic of the last seven days …${removal}`
-    : `  Try it:\n  curl -H ${header} '${url}${path}'`
+    : firstRequests.map(([what, rest]) => `  ${what}:\n  curl -H ${header} '${url}${rest}`).join('\n\n')
   return `${bold(`Wellhead ${version} is listening on ${url}`)}
 
   Console      ${url}/${demo ? `console/dashboards/${demoDashboard}` : ''}

@@ -5,7 +5,7 @@ import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../
 import { formatCount, plural, visible } from '../output/format.ts'
 import { coloredPatch, printJson } from '../output/print.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
-import { openChecked, printFindings } from './files.ts'
+import { addValuesOptions, openChecked, printFindings } from './files.ts'
 import {
   assignmentText,
   effectOf,
@@ -23,7 +23,7 @@ import {
 import { assignPlans, refuseWithoutAdmin } from './project-plans.ts'
 
 export function defineDiff(command: Command, io: CommandIo): void {
-  addServiceOptions(command)
+  addValuesOptions(addServiceOptions(command))
     .argument('[directory]', 'workspace directory', '.')
     .option('--exit-code', 'exit with 1 if anything differs')
     .option('--restore-erased', 'do not fail if rows of erased projects would come back')
@@ -36,7 +36,7 @@ export function defineDiff(command: Command, io: CommandIo): void {
 }
 
 export function defineDeploy(command: Command, io: CommandIo): void {
-  addServiceOptions(command)
+  addValuesOptions(addServiceOptions(command))
     .argument('[directory]', 'workspace directory', '.')
     .option('--dry-run', 'show what would be deployed')
     .option('--breaking', 'deploy changes that break callers')
@@ -79,7 +79,7 @@ interface DiffOptions {
 async function diff(client: ServiceClient, directory: string, options: DiffOptions): Promise<void> {
   const { io } = client
   const { exitCode, overwrite, restoreErased, json } = options
-  const plan = await planFor(await openChecked(directory, json, io), client, { json })
+  const plan = await planFor(await openChecked(directory, json, io, options), client, { json })
   const onlyOnService = plan.onlyOnService.map(titleOf)
   const changed = plan.planned.filter(({ action }) => action !== 'unchanged')
   if (json) await printJson(io, { ...planJson(plan), only_on_server: onlyOnService })
@@ -127,7 +127,7 @@ interface DeployOptions {
 async function deploy(client: ServiceClient, directory: string, options: DeployOptions): Promise<void> {
   const { io } = client
   const { json, note, breaking: allow_breaking = false } = options
-  const plan = await planFor(await openChecked(directory, json, io), client, options)
+  const plan = await planFor(await openChecked(directory, json, io, options), client, options)
   const { planned, pruned, assignments } = plan
   if (!json) await printWarnings(plan, io)
   const replays = options.replay ? await replayUpdates(plan, client, options) : []

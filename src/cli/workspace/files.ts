@@ -1,20 +1,45 @@
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
+import type { Command } from 'commander'
 import {
   describeFinding,
   type FileProblem,
   type FileWarning,
   sortProblems,
 } from '../../base/files/file-problem.ts'
+import type { KindForm } from '../../definitions/kind.ts'
 import { kinds } from '../../kinds.ts'
-import { projectsFileName } from '../../workspace/projects-file.ts'
 import { readWorkspace, type Workspace } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
 import { printJson } from '../output/print.ts'
 
-export function openWorkspace(directory: string, io: CommandIo): Workspace {
-  return readWorkspace(findWorkspace(directory, io))
+export function openWorkspace(directory: string, io: CommandIo, options: object = {}): Workspace {
+  const path = findWorkspace(directory, io)
+  return readWorkspace(path, valuesFiles(path, io, options))
+}
+
+const namedValues = kinds.flatMap(({ file: { values } }: KindForm) => (values ? [values] : []))
+
+export function addValuesOptions(command: Command): Command {
+  for (const { noun, variable, about } of namedValues) {
+    command.option(`--${noun} <file>`, `${about} (default: ${variable}, else ${noun}.yaml of the workspace)`)
+  }
+  return command
+}
+
+/** Chosen files, relative to the workspace like all that messages name. */
+export function valuesFiles(
+  directory: string,
+  { cwd, environment }: CommandIo,
+  options: object,
+): Record<string, string> {
+  return Object.fromEntries(
+    namedValues.flatMap(({ noun, variable }) => {
+      const chosen = (options as Record<string, string | undefined>)[noun] || environment[variable]
+      return chosen ? [[noun, relative(directory, resolve(cwd, chosen))]] : []
+    }),
+  )
 }
 
 export function findWorkspace(directory: string, io: CommandIo): string {
@@ -30,11 +55,10 @@ export async function openChecked(
   directory: string,
   json: true | undefined,
   io: CommandIo,
+  options: object,
 ): Promise<Workspace> {
-  const workspace = openWorkspace(directory, io)
-  const problems = workspace.problems.filter(
-    ({ file }) => file === projectsFileName || kinds.some(({ folder }) => file.startsWith(`${folder}/`)),
-  )
+  const workspace = openWorkspace(directory, io, options)
+  const problems = workspace.problems.filter(({ file }) => !/^(fixtures|tests)\//.test(file))
   await refuseProblems(problems, json, io, ' Run wellhead check to see all of them.')
   return workspace
 }

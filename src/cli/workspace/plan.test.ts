@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { kinds } from '../../kinds.ts'
-import { compareWithService, prunedOf, readServiceDefinition, titleOf } from './plan.ts'
+import {
+  compareWithService,
+  prunedOf,
+  readServiceDefinition,
+  type ServiceDefinition,
+  titleOf,
+} from './plan.ts'
 import { pullPlan } from './pull.ts'
 
 const kindOf = (folder: string) => {
@@ -22,6 +28,12 @@ const fileOf = (folder: string, file: string, content: string) => {
   if ('problems' in reading) throw new Error(reading.problems[0]?.message)
   return { kind, file: `${folder}/${file}`, ...reading }
 }
+/** Of a workspace without named values. */
+const workspaceOf = (definitions: ReturnType<typeof fileOf>[], existing = definitions) => ({
+  definitions,
+  files: new Set(existing.map(({ file }) => file)),
+  write: ({ kind, fields }: Pick<ServiceDefinition, 'kind' | 'fields'>) => kind.file.write(fields),
+})
 const endpointFile = ({ id, name, query }: ReturnType<typeof endpoint>) =>
   fileOf('endpoints', `${name}.sql`, `/*\n# A comment.\nid: ${id}\n*/\n${query}`)
 
@@ -31,7 +43,7 @@ test('compares by id where files have ids, else by name, and keeps the version o
     ...[endpoint(1, 'same'), endpoint(2, 'changed', 'SELECT 2'), endpoint(3, 'fresh')].map(endpointFile),
     fileOf('alerts', 'errors.yaml', 'endpoint: same\nwhen: rows > 0\n'),
   ]
-  const comparison = compareWithService(files, [
+  const comparison = compareWithService(workspaceOf(files), [
     onService('sources', { name: 'orders', aliases: [], retention_days: 90 }, 2),
     onService('sources', { name: 'edge_logs' }),
     onService('endpoints', endpoint(1, 'same'), 4),
@@ -61,7 +73,7 @@ test('prunes what has no file, except sources, what is shipped, and kinds withou
     onService('alerts', { name: 'old', endpoint: 'old', when: 'rows > 0' }),
   ]
   const pruned = (...files: ReturnType<typeof fileOf>[]) =>
-    prunedOf(compareWithService(files, service)).map(titleOf)
+    prunedOf(compareWithService(workspaceOf(files), service)).map(titleOf)
   const alert = fileOf('alerts', 'new.yaml', 'endpoint: a\nwhen: rows > 0\n')
   expect(pruned()).toEqual([])
   expect(pruned(fileOf('sources', 'mine.yaml', ''), endpointFile(endpoint(4, 'a')))).toEqual(['old'])
@@ -80,13 +92,13 @@ test('explains a definition that another version of the service returns', () => 
 describe('pullPlan', () => {
   const local = [endpoint(1, 'a'), endpoint(2, 'b')].map(endpointFile)
   const plan = (files: typeof local, pulled: ReturnType<typeof endpoint>) =>
-    pullPlan(files, new Set(local.map(({ file }) => file)), [onService('endpoints', pulled)])
+    pullPlan(workspaceOf(files, local), [onService('endpoints', pulled)])
 
   test('leaves an equivalent file unchanged, under its own name', () => {
     expect(plan(local, endpoint(1, 'a'))).toMatchObject([{ action: 'unchanged', loses: [] }])
     const source = fileOf('sources', 'shop.yml', '# Ours.\nretention_days: 30\n')
     const pulled = (retention_days: number) =>
-      pullPlan([source], new Set([source.file]), [onService('sources', { name: 'shop', retention_days })])
+      pullPlan(workspaceOf([source]), [onService('sources', { name: 'shop', retention_days })])
     expect(pulled(30)).toMatchObject([{ file: 'sources/shop.yml', action: 'unchanged', loses: [] }])
     expect(pulled(3)).toMatchObject([{ file: 'sources/shop.yml', action: 'replaced', loses: [source.file] }])
   })

@@ -8,7 +8,7 @@ import type { DefinitionChange, DefinitionFields, FileRows, KindForm } from '../
 import type { DeployedDefinition } from '../../definitions/step.ts'
 import { kinds } from '../../kinds.ts'
 import { type ByKind, byKind, problemOf, warningsOf } from '../../workspace/check-workspace.ts'
-import type { DefinitionFile, Workspace } from '../../workspace/workspace.ts'
+import type { DefinitionFile, Workspace, WriteFile } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../command-io.ts'
 import { plural, visible } from '../output/format.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
@@ -94,7 +94,7 @@ interface Comparison {
 }
 
 export function compareWithService(
-  definitions: readonly DefinitionFile[],
+  { definitions, write }: Pick<Workspace, 'definitions' | 'write'>,
   service: readonly ServiceDefinition[],
 ): Comparison {
   const byKey = definitionsByKey(service)
@@ -103,12 +103,12 @@ export function compareWithService(
     files: definitions.map((definition) => {
       const current = byKey.get(keyOf(definition))
       const { rows } = definition
-      if (!rows) return { ...definition, current, diff: diffOf(definition, current) }
+      if (!rows) return { ...definition, current, diff: diffOf(definition, current, write) }
       const isStored = rows.digest === current?.rows?.digest
       // The service tells the same from them.
       const told = isStored ? rows.told.map((field) => [field, current.fields[field]]) : []
       const file = { ...definition, fields: { ...definition.fields, ...Object.fromEntries(told) } }
-      return { ...file, current, diff: diffOf(file, current), newRows: isStored ? undefined : rows }
+      return { ...file, current, diff: diffOf(file, current, write), newRows: isStored ? undefined : rows }
     }),
     onlyOnService: service.filter(
       (each) => !each.kind.file.isReserved(each.fields.name) && !keys.has(keyOf(each)),
@@ -117,11 +117,18 @@ export function compareWithService(
 }
 
 /** Both sides are written the same way, so that only meaningful differences show. */
-function diffOf({ kind, file, fields }: DefinitionFile, current: ServiceDefinition | undefined): string {
-  const [before, after] = [current ? kind.file.write(current.fields) : '', kind.file.write(fields)]
+function diffOf(
+  definition: DefinitionFile,
+  current: ServiceDefinition | undefined,
+  write: WriteFile,
+): string {
+  const [before, after] = [current ? write(current) : '', write(definition)]
   if (current && before === after) return ''
   const from = current ? `service/${current.fields.name} (version ${current.version})` : 'not on the service'
-  return createTwoFilesPatch(from, file, before, after, '', '', { context: 3 }).replace(/^=====.*\n/gm, '')
+  return createTwoFilesPatch(from, definition.file, before, after, '', '', { context: 3 }).replace(
+    /^=====.*\n/gm,
+    '',
+  )
 }
 
 /**
@@ -160,13 +167,14 @@ export interface Plan extends Comparison {
 }
 
 export async function planFor(
-  { definitions, directory, projects }: Workspace,
+  workspace: Workspace,
   client: ServiceClient,
   { prune, json }: { prune?: true; json?: true | undefined },
 ): Promise<Plan> {
+  const { definitions, directory, projects } = workspace
   const seen = await seenVersions(directory, client)
   const onService = await fetchDefinitions(client)
-  const comparison = compareWithService(definitions, onService)
+  const comparison = compareWithService(workspace, onService)
   const { files } = comparison
   const { assignments, problems } = await comparePlans(projects, definitions, onService, client)
   await refuseProblems(problems, json, client.io)

@@ -6,16 +6,17 @@ import { makeDirectory } from '../../base/files/data-directory.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { withUsed } from '../../workspace/check-workspace.ts'
 import { type ProjectsFile, projectsFileName } from '../../workspace/projects-file.ts'
-import { type DefinitionFile, readWorkspace } from '../../workspace/workspace.ts'
+import { type DefinitionFile, readWorkspace, type Workspace } from '../../workspace/workspace.ts'
 import { addServiceAction, addServiceOptions } from '../command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
 import { apiPath, type ServiceClient } from '../service-client.ts'
+import { addValuesOptions, valuesFiles } from './files.ts'
 import { definitionsByKey, fetchDefinitions, keyOf, type ServiceDefinition } from './plan.ts'
 import { pulledPlans } from './project-plans.ts'
 import { seenVersions } from './seen-versions.ts'
 
 export function definePull(pull: Command, io: CommandIo): void {
-  addServiceOptions(pull)
+  addValuesOptions(addServiceOptions(pull))
     .argument(
       '[name]',
       'name of what to write, with what it uses (default: all that is not shipped unchanged with the service)',
@@ -57,12 +58,13 @@ async function pullFiles(
     name === undefined
       ? available.filter(({ isShipped }) => options.all || !isShipped)
       : findByName(name, available)
-  const { definitions, files, projects } = readWorkspace(directory)
+  const workspace = readWorkspace(directory, valuesFiles(directory, client.io, options))
+  const { definitions, files, projects } = workspace
   // Shipped or not, so that a check finds it.
   const pulled = withUsed(chosen, available)
   const rows = await rowsPlan(definitions, files, pulled, client)
   const plans = name === undefined ? await plansPlan(projects, files, client) : []
-  const plan = [...pullPlan(definitions, files, pulled), ...rows, ...plans]
+  const plan = [...pullPlan(workspace, pulled), ...rows, ...plans]
   const lost = new Set(plan.flatMap(({ loses }) => loses))
   if (lost.size > 0 && !options.force) {
     throw new CommandFailure(
@@ -109,19 +111,17 @@ function unchanged(file: string): PulledFile {
 
 /** The files that match what a service has. An equivalent file keeps its content. */
 export function pullPlan(
-  local: readonly DefinitionFile[],
-  /** All existing files, including unreadable ones. */
-  existing: ReadonlySet<string>,
+  { definitions, files: existing, write }: Pick<Workspace, 'definitions' | 'files' | 'write'>,
   pulled: readonly ServiceDefinition[],
 ): PulledFile[] {
-  const byKey = definitionsByKey(local)
+  const byKey = definitionsByKey(definitions)
   return pulled.map((definition) => {
     const { kind, fields } = definition
     const before = byKey.get(keyOf(definition))
     const isSameName = before?.fields.name === fields.name
     const file = isSameName ? before.file : `${kind.folder}/${fields.name}${kind.file.suffix}`
-    const content = kind.file.write(fields)
-    if (isSameName && kind.file.write(before.fields) === content) return unchanged(file)
+    const content = write(definition)
+    if (isSameName && write(before) === content) return unchanged(file)
     return pulledFile(
       file,
       content,

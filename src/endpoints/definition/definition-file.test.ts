@@ -368,12 +368,25 @@ describe('the shipped files', () => {
     ])
   })
 
-  test('are counted in README.md, and docs/guides/access.md names those that are published', () => {
+  test('are counted in the docs, and docs/guides/access.md names those that are published', () => {
     const pageOf = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
     const words: Record<number, string> = { 5: 'Five', 14: 'fourteen' }
     const readme = pageOf('README.md').replace(/\s+/g, ' ')
     expect(readme).toContain(`${words[definitions.length]} saved queries exist from the first start`)
     expect(readme).toContain(`So do ${words[builtInSources.length]} sources`)
+    const counts = (noun: string) =>
+      ['endpoints', 'workspaces', 'from-logflare', 'sending-logs'].flatMap((page) =>
+        [
+          ...pageOf(`docs/guides/${page}.md`).matchAll(new RegExp(`(\\w+) (?:built-in )?${noun} exist`, 'g')),
+        ].map(([, counted]) => counted),
+      )
+    expect(counts('endpoints')).toEqual([words[definitions.length]])
+    expect(counts('sources')).toEqual(['Fourteen'])
+    for (const page of ['workspaces', 'from-logflare']) {
+      expect(pageOf(`docs/guides/${page}.md`)).toContain(`${words[builtInSources.length]} built-in sources](`)
+    }
+    // It is the page of the published package.
+    expect(readme).not.toMatch(/npm ci|npm start/)
     const [, named = ''] =
       /Of the endpoints of the first start,([\s\S]+?)are published/.exec(pageOf('docs/guides/access.md')) ??
       []

@@ -48,14 +48,22 @@ beforeAll(async () => {
       "SELECT @size AS size, toInt32(@days) AS days, toDateTime('2026-01-01 00:00:00') AS at, ['a'] AS tags, @project AS owner, " +
       'count() AS sizes, sumOrNull(1) AS total, 1::UInt128 AS large',
   })
-  token = (await makeToken(stage.service(), { scopes: ['query:client.sizes'], project: 'client-a' })).token
+  await stage.asAdmin('POST', '/api/endpoints', {
+    ...{ name: 'client.days', published: true, parameters: { days: { type: 'integer', required: true } } },
+    ...{ query: 'SELECT number AS day FROM numbers(3) WHERE day < @days', cache_seconds: 60, max_rows: 2 },
+  })
+  await stage.asAdmin('POST', '/api/endpoints', {
+    ...{ name: 'client.one', published: true, query: 'SELECT 1 AS one' },
+  })
+  const scopes = ['query:client.sizes', 'query:client.days', 'query:client.one']
+  token = (await makeToken(stage.service(), { scopes, project: 'client-a' })).token
 })
 
 test('types complete names, parameters and rows', async () => {
   const { url } = stage.service()
   const environment = { WELLHEAD_URL: url, WELLHEAD_TOKEN: token }
   const written = await runCommand(['types'], { cwd: folder, environment })
-  expect(written).toMatchObject({ code: 0, stdout: 'wellhead-endpoints.d.ts: 1 endpoints\n' })
+  expect(written).toMatchObject({ code: 0, stdout: 'wellhead-endpoints.d.ts: 3 endpoints\n' })
   writeFileSync(
     join(folder, 'use.ts'),
     `import { createClient, WellheadError } from '@wellhead/client'
@@ -79,6 +87,24 @@ client.call('no.such')
 client.call('client.sizes', { size: 'xl' })
 // @ts-expect-error unknown column
 rows[0]?.absent
+const days3 = await client.call('client.days', { days: 3 }, { signal: new AbortController().signal })
+const isCut: boolean = days3.truncated
+const [one] = await client.call('client.one')
+client.follow('client.days', { days: 3 }, ({ truncated }) => console.log(truncated, isCut, one?.one))
+// @ts-expect-error the parameters are missing
+client.call('client.days')
+// @ts-expect-error one parameter is missing
+client.call('client.days', {})
+// @ts-expect-error not a number
+client.call('client.days', { days: '3' })
+// @ts-expect-error unknown parameter
+client.call('client.days', { days: 3, hours: 1 })
+// @ts-expect-error unknown parameter of an endpoint without parameters
+client.call('client.one', { days: 3 })
+// @ts-expect-error unknown parameter of a stream
+client.follow('client.one', { days: 3 }, () => {})
+// @ts-expect-error one parameter is missing
+export const missing = () => useEndpoint(client, 'client.days', {})
 console.log(size, days, tags, sizes, total, large, small)
 `,
   )
@@ -133,7 +159,12 @@ const aborted = await client.call('client.sizes', {}, { signal: AbortSignal.abor
 const live = await new Promise((resolve, reject) => {
   const stop = client.follow('client.sizes', { size: 'm' }, (rows) => (stop(), resolve(rows)), { onError: reject })
 })
+const days = (count) => client.call('client.days', { days: count })
+const liveDays = await new Promise((resolve, reject) => {
+  const stop = client.follow('client.days', { days: 3 }, (rows) => (stop(), resolve(rows)), { onError: reject })
+})
 const outcome = {
+  truncated: [await days(2), await days(3), await days(3), liveDays, live].map((rows) => rows.truncated),
   rows: [first, second, live].map(([row]) => row.size + row.owner),
   same: JSON.stringify(first) === JSON.stringify(again),
   seen: seen.toSorted().join(' '),
@@ -143,8 +174,9 @@ const outcome = {
 const expected = {
   rows: ['sclient-a', 'mclient-a', 'mclient-a'],
   same: true,
-  // Two calls with the token that ended, and their repetitions; then unchanged, refused and live.
-  seen: '200 200 200 304 400 401 401',
+  truncated: [false, true, true, true, false],
+  // Two calls with the token that ended, and their repetitions; then unchanged, refused and live, and the calls of client.days.
+  seen: '200 200 200 200 200 200 304 304 400 401 401',
   tokens: 2,
   problem: ['WellheadError', 'invalid_parameter', 400, 'size'],
   aborted: 'AbortError',

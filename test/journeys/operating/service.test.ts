@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Finding } from '../../../src/cli/doctor/doctor.ts'
 import { ask } from '../../support/callers.ts'
@@ -66,16 +68,22 @@ describe('a service', () => {
       socket.on('close', () => resolve(answer))
     })
 
-  test('prints its admin token and a working request at the first start, and stores the token in a private file', async () => {
+  test('prints its admin token and working requests at the first start, and stores the token in a private file', async () => {
     expect(token).toMatch(/^wh_[0-9A-Za-z]{38}$/)
     expect(statSync(join(directory.path, 'admin-token')).mode & 0o777).toBe(0o600)
     expect(statSync(join(directory.path, 'service.json')).mode & 0o777).toBe(0o600)
-    const call = /curl -H 'X-API-KEY: (\S+)' '(\S+)'/.exec(service.stderr())
-    expect(call?.[1]).toBe(token)
-    const response = await fetch(call?.[2] as string, { headers: { 'X-API-KEY': token } })
-    expect(response.status).toBe(200)
-    const { result } = (await response.json()) as { result: object[] }
-    expect(result.length).toBeGreaterThan(10)
+    const commands = [...service.stderr().matchAll(/^ {2}(curl .*)$/gm)].map(
+      ([, command]) => command as string,
+    )
+    const printed: string[] = []
+    for (const command of commands) {
+      expect(command).toContain(`'X-API-KEY: ${token}'`)
+      const { stdout } = await promisify(execFile)('sh', ['-c', command.replace('curl', 'curl -sS')])
+      printed.push(stdout)
+    }
+    const [accepted, found] = printed.map((text) => JSON.parse(text))
+    expect(accepted).toMatchObject({ accepted: 1 })
+    expect(found.result).toMatchObject([{ event_message: 'hello' }])
     expect(service.stderr()).toContain(`Console      ${url}/\n`)
     expect((await fetch(`${url}/`)).headers.get('content-type')).toContain('text/html')
     const status = await fetch(`${url}/api/status`, { headers: { 'X-API-KEY': token } })

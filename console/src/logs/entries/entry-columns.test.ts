@@ -21,6 +21,7 @@ test.each([
   ['ms', { ms: 12 }, '12 ms', 'plain'],
   ['duration_s', { duration_s: 0.42 }, '0.42 s', 'plain'],
   ['duration', { duration: 7 }, '7', 'plain'],
+  ['duration', { duration: 59_480_000 }, '59,480,000', 'plain'],
   ['took_ns', { took_ns: 5_000_000 }, '5 ms', 'plain'],
   ['err.message', { err: { message: 'ECONNREFUSED' } }, 'ECONNREFUSED', 'bad'],
   ['metadata.project', { project: 'inner' }, 'inner', 'plain'],

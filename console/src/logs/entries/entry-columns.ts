@@ -1,6 +1,7 @@
 import { type ColumnKind, columnKindOf } from '../../../../src/shared/column-kind.ts'
 import { keysOf, pathOf, shownPath } from '../../../../src/shared/path-text.ts'
 import { type Unit, valueText } from '../../charts/series.ts'
+import { readable } from '../../ui/text/format.ts'
 import type { FoundEntry } from '../entry-search.ts'
 import { levelName, levelTone } from '../levels.ts'
 
@@ -90,7 +91,9 @@ function durationText(text: string, key: string): string {
   const value = Number(text)
   if (!Number.isFinite(value)) return text
   if (/_?ns$/i.test(key)) return valueText(value / 1000, 'us')
-  return valueText(value, unitOf(key))
+  const unit = unitOf(key)
+  // Without a unit, 59.48M would say nothing.
+  return unit === undefined ? readable(value) : valueText(value, unit)
 }
 
 /** Without a unit in its name, a time is in milliseconds, and other durations have none. */

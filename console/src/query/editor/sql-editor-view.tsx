@@ -148,6 +148,8 @@ function extensions(
           // Nothing is selected at first, so Enter begins a new line unless the user chose a completion.
           autocompletion({
             selectOnOpen: false,
+            // Below the editor is what the check of the SQL found.
+            aboveCursor: true,
             override: [sqlCompletion(() => latest.current.names ?? noNames)],
           }),
           keymap.of([

@@ -63,7 +63,7 @@ export function addAuthRoutes(
       }
       const cookie = access.createCookie(tokenOf(request) ?? '', cookies.lengthMs) as SessionCookie
       access.countSignIn(changedBy(request), request.ip)
-      await audit.write('token.sign_in', changedBy(request), authorOf(request))
+      await audit.write('token.sign_in', undefined, authorOf(request))
       cookies.set(request, reply, cookie)
     },
     options: {
@@ -139,7 +139,11 @@ export function addAuthRoutes(
         const actor = { type: 'person', id: person.id, name: person.name } as const
         audit.refuse('person.sign_in_refused', person.name, by, actor)
       }
-      if (person.refusal !== undefined) throw signInRefused(person.refusal)
+      if (person.refusal !== undefined) {
+        const { message, reason } = person.refusal
+        request.log.warn({ person: person.id, reason }, 'sign-in refused')
+        throw signInRefused(message)
+      }
       const cookie = access.createCookieOf(person.id, cookies.lengthMs) as SessionCookie
       cookies.set(request, reply, cookie)
       return reply.redirect(returnTo)
@@ -152,6 +156,15 @@ function attemptsIn({ headers: { cookie = '' } }: FastifyRequest): string[] {
     ([, name]) => name as string,
   )
 }
+
+/** The page looks like the console, without its files. */
+const problemStyle =
+  ':root{color-scheme:light dark;--text:light-dark(#16201f,#e6edec);--soft:light-dark(#52605e,#9fb0ad);--line:light-dark(#dde4e2,#2b3634);' +
+  '--surface:light-dark(#fff,#161d1c);--page:light-dark(#f5f8f7,#0f1514);--accent:light-dark(#0f766e,#2dd4bf);--on-accent:light-dark(#fff,#06201d)}' +
+  'body{margin:0;padding:15vh 16px;background:var(--page);color:var(--text);font:15px/1.5 system-ui,sans-serif}' +
+  'main{max-width:28rem;margin:auto;padding:24px 28px;border:1px solid var(--line);border-top:4px solid var(--accent);border-radius:12px;background:var(--surface)}' +
+  'h1{margin:0 0 12px;font-size:20px}.soft{color:var(--soft);font-size:13px;overflow-wrap:anywhere}' +
+  'a{display:inline-block;padding:7px 14px;border-radius:8px;background:var(--accent);color:var(--on-accent);text-decoration:none}'
 
 const problemHeaders = {
   ...pageHeaders,
@@ -169,8 +182,8 @@ function sendProblem(error: Error, request: FastifyRequest, reply: FastifyReply)
     .headers(problemHeaders)
     .type('text/html; charset=utf-8')
     .send(
-      '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>Sign in</title>' +
-        '<style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui;max-width:34rem;margin:15vh auto;padding:0 1rem}</style>' +
-        `<h1>Signing in failed</h1><p>${shown}</p><p><code>${code}</code></p><p><a href="/">Back to sign in</a></p></html>`,
+      '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Sign in</title>' +
+        `<style>${problemStyle}</style><main><h1>Signing in failed</h1><p>${shown}</p>` +
+        `<p class="soft"><code>${code}</code>, request <code>${request.id}</code></p><p><a href="/">Back to sign in</a></p></main></html>`,
     )
 }

@@ -6,7 +6,10 @@ import type { PeopleStage } from './stage.ts'
 
 export function signInJourneys(stage: PeopleStage): void {
   const { who, login, send, whoami, comeBack, pageOf, codeOf, clock } = stage
-  const unverified = { role: null, refusal: expect.stringContaining('email_verified must be true') }
+  const unverified = {
+    role: null,
+    refusal: { reason: expect.stringContaining('email_verified must be true') },
+  }
 
   /** Who signs in with other settings, where the claim email decides about roles. */
   const personOf = async (changed: Partial<OidcSettings>) => {
@@ -60,20 +63,25 @@ export function signInJourneys(stage: PeopleStage): void {
     })
 
     test.each([
-      [{ groups: ['other'] }, 'groups'],
-      [{}, 'groups'],
-      [{ groups: { ops: true } }, 'groups'],
+      [{ groups: ['other'] }, 'role'],
+      [{}, 'role'],
+      [{ groups: { ops: true } }, 'role'],
       [{ groups: ['ops'], project: '' }, 'project'],
       [{ groups: ['ops'], project: ['blue', 'red'] }, 'project'],
       [{ groups: ['ops'], project: 7 }, 'project'],
       [{ groups: ['ops'], project: 'a\nb' }, 'project'],
-    ])('refuses somebody without a role with a page that names the claim: %j', async (claims, claim) => {
-      who(claims, 'eve')
-      const jar = new CookieJar()
-      const { response } = await login(jar)
-      expect(await pageOf(response)).toEqual([403, expect.stringContaining(`The claim ${claim} `)])
-      expect(await whoami(jar)).toBe(401)
-    })
+    ])(
+      'refuses somebody without a role with a page that says what to do, without settings: %j',
+      async (claims, lacks) => {
+        who(claims, 'eve')
+        const jar = new CookieJar()
+        const { response } = await login(jar)
+        const [status, page] = await pageOf(response)
+        expect([status, page]).toEqual([403, expect.stringContaining(`Your account has no ${lacks} here. `)])
+        expect(page).not.toMatch(/WELLHEAD_|claim/)
+        expect(await whoami(jar)).toBe(401)
+      },
+    )
 
     test.each<[string, OidcSettings['oidcUnverifiedEmail'], object, unknown]>([
       ['a verified address', 'refuse', { email_verified: true }, { role: 'viewer' }],

@@ -72,6 +72,7 @@ export function cliJourneys(service: () => LocalService): void {
         requests_per_minute: 600,
         expires_at: expect.stringMatching(/Z$/),
       })
+      expect((await run(['token', 'list'])).stdout).toMatch(/dashboards .* admin token$/m)
       const as = { WELLHEAD_TOKEN: made.stdout.trim(), WELLHEAD_URL: service().url }
       expect(await run(['endpoint', 'run', 'logs.all'], { environment: as })).toMatchObject({
         code: 0,
@@ -183,6 +184,8 @@ export function cliJourneys(service: () => LocalService): void {
         { version: 2 },
         { version: 1 },
       ])
+      const { stdout: versions } = await run(['endpoint', 'versions', 'cli.numbers'])
+      expect(versions).toMatch(/^2 +\S+ +admin token +cli\.numbers/m)
       expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +2 +1h/m)
       const rollback = (...more: string[]) => run(['endpoint', 'rollback', 'cli.numbers', ...more])
       expect((await rollback()).stdout).toBe('Restored version 1 of cli.numbers as version 3.\n')

@@ -157,6 +157,33 @@ export function deployKindsJourneys(service: () => LocalService): void {
       expect((await run('diff', 'pulled', '--exit-code')).code).toBe(0)
     })
 
+    test('another file of targets sends alerts elsewhere, and files keep the names', async () => {
+      const hook = (path: string) => `hook: { type: webhook, url: "http://127.0.0.1:9/${path}" }\n`
+      const file = 'alerts/regions.yaml'
+      write('targets.yaml', hook('hook'))
+      write('targets.staging.yaml', hook('staging'))
+      write(file, files[file].replace(/- type: webhook.*/s, '- target: hook\n'))
+      expect((await run('diff', '--exit-code')).code).toBe(0)
+      expect((await run('pull', 'regions')).stdout).toContain(`unchanged ${file}\n`)
+      const staging = ['--targets', 'targets.staging.yaml']
+      const { stdout } = await run('diff', ...staging)
+      expect(stdout).toContain('-  - type: webhook\n-    url: http://127.0.0.1:9/hook\n+  - target: hook\n')
+      const deployed = await run('deploy', ...staging)
+      expect(deployed).toMatchObject({
+        ...{ code: 0, stderr: expect.stringMatching(/for http:\S+\/staging: whsec_/) },
+      })
+      const environment = { WELLHEAD_DATA_DIR: service().dataDir, WELLHEAD_TARGETS: 'targets.staging.yaml' }
+      expect((await runCommand(['diff', '--exit-code'], { cwd: path, environment })).code).toBe(0)
+      write('targets.none.yaml', 'other: { type: webhook, url: "http://127.0.0.1:9/none" }\n')
+      expect(await run('deploy', '--targets', 'targets.none.yaml')).toMatchObject({
+        ...{ code: 1, stdout: `${file}:4:5: targets.none.yaml has no target "hook".\n` },
+      })
+      for (const each of ['targets.yaml', 'targets.staging.yaml', 'targets.none.yaml'])
+        rmSync(join(path, each))
+      write(file, files[file])
+      expect((await run('deploy')).code).toBe(0)
+    })
+
     test('pull writes shipped endpoints that a dashboard uses, so that the files can be checked', async () => {
       const items = [{ endpoint: 'usage.api-counts', parameters: { project: 'shop', interval: 'daily' } }]
       const dashboards = [{ name: 'region.shipped', rows: [{ items }] }]
