@@ -15,7 +15,14 @@ import { sqlName } from './names.ts'
 import { type Query, queryOf } from './query.ts'
 import { comparesWithTable, isGivenName, isPlainName } from './subquery-names.ts'
 import { type CodeToken, codeTokens, isKeyword } from './tokens.ts'
-import { type ParseLimits, parseSelect, type SqlNode, type SqlParser, type SqlText } from './tree.ts'
+import {
+  argumentsOf,
+  type ParseLimits,
+  parseSelect,
+  type SqlNode,
+  type SqlParser,
+  type SqlText,
+} from './tree.ts'
 
 const allowedKinds = new Set([
   'SelectWithUnionQuery',
@@ -202,52 +209,6 @@ function checkFunction(node: SqlNode, sql: string): string[] {
     throw invalidQuery(`${node.name} needs the name of a type as a string literal.`)
   }
   return called
-}
-
-/** Functions that compile patterns, in lower case, and the position of the pattern or of the list of patterns. */
-const patternFunctions = new Map([
-  ...['like', 'notlike', 'ilike', 'notilike', 'match', 'extract', 'extractall', 'extractgroups'].map(
-    (name) => [name, 1] as const,
-  ),
-  ...['extractallgroups', 'extractallgroupshorizontal', 'extractallgroupsvertical'].map(
-    (name) => [name, 1] as const,
-  ),
-  ...['countmatches', 'countmatchescaseinsensitive', 'regexpextract'].map((name) => [name, 1] as const),
-  ...['replaceregexpall', 'replaceregexpone', 'regexp_replace', 'regexpreplace'].map(
-    (name) => [name, 1] as const,
-  ),
-  ...['regexp', 'notregexp', 'rlike', 'mapextractkeylike', 'mapcontainskeylike', 'regexp_extract'].map(
-    (name) => [name, 1] as const,
-  ),
-  ...['mapcontainsvaluelike', 'mapextractvaluelike'].map((name) => [name, 1] as const),
-])
-const multiplePatterns = /^multi(fuzzy)?match/
-const maxPatternLength = 1_000
-const maxPatterns = 100
-
-/**
- * Refuses patterns that cannot be bounded: the engine compiles them without a look at the time limit. For SQL that callers send,
- * which has no parameters.
- */
-export function checkPatterns(nodes: readonly SqlNode[]): void {
-  for (const node of nodes) {
-    if (node.kind !== 'Function' || node.parent?.kind === 'TableExpression') continue
-    const name = node.name.toLowerCase()
-    const isList = multiplePatterns.test(name)
-    const pattern = argumentsOf(node).at(isList ? -1 : (patternFunctions.get(name) ?? Infinity))
-    if (!pattern) continue
-    const items = isList && pattern.name === 'array' ? argumentsOf(pattern) : [pattern]
-    const isLiteral = items.every(({ kind }) => kind === 'Literal')
-    const length = items.reduce((sum, item) => sum + item.name.length, 0)
-    if (isLiteral && length <= maxPatternLength && items.length <= maxPatterns) continue
-    throw invalidQuery(
-      `The pattern of ${node.name} must be text, at most ${maxPatternLength} characters${isList ? ` and ${maxPatterns} patterns` : ''}: in SQL that callers send, the engine could not stop it at the time limit.`,
-    )
-  }
-}
-
-function argumentsOf(node: SqlNode): SqlNode[] {
-  return node.children[0]?.children ?? []
 }
 
 function literalText(node: SqlNode | undefined): string | undefined {

@@ -109,3 +109,8 @@ function nameAndAlias(rest: string): Pick<SqlNode, 'name' | 'alias'> {
   if (at < 0 || !text.endsWith(')')) return { name: text, alias: undefined }
   return { name: text.slice(0, at).trimEnd(), alias: text.slice(at + '(alias '.length, -1) }
 }
+
+/** Arguments of a function. */
+export function argumentsOf(node: SqlNode): SqlNode[] {
+  return node.children[0]?.children ?? []
+}

@@ -21,6 +21,19 @@ const queueLimits = {
 
 const engine = { state: () => ({ ready: true, version: '', restarts: 0 }) } as unknown as Engine
 
+function runnerOf(queue: QueryQueue): EndpointRunner {
+  return new EndpointRunner({
+    engine,
+    queue,
+    clock: manualClock(),
+    maxMemoryBytes: 1,
+    maxThreads: 1,
+    sources: () => [],
+    hidden: () => undefined,
+    tables: () => new Map(),
+  })
+}
+
 /** A sandbox without a cache, and a call of it. */
 function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {
   const cache = new ResultCache<Call>({
@@ -36,16 +49,7 @@ function sandboxCalls(queue: QueryQueue, time: ReturnType<typeof manualTime>) {
   const calls = new EndpointCalls({
     engine,
     retentionOf: () => undefined,
-    runner: new EndpointRunner({
-      engine,
-      queue,
-      clock: manualClock(),
-      maxMemoryBytes: 1,
-      maxThreads: 1,
-      sources: () => [],
-      hidden: () => undefined,
-      tables: () => new Map(),
-    }),
+    runner: runnerOf(queue),
     cache,
     endpoints: {} as Endpoints,
     arrivals: undefined,
@@ -95,4 +99,22 @@ test('the SQL of a sandbox is searched for sources once, not for each call', () 
   const time = manualTime()
   const { request } = sandboxCalls(new QueryQueue({ ...queueLimits, time }), time)
   expect(callOf(request).sources).toBe(callOf(request).sources)
+})
+
+test('tokens of one project share its turns, and those of others have their own', async () => {
+  const queue = new QueryQueue({ ...queueLimits, maxRunning: 4, time: manualTime() })
+  const runner = runnerOf(queue)
+  let release = () => {}
+  const slow = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const turns = ['one', 'two', 'three'].map((caller) =>
+    runner.inTurn({ caller, project: 'busy' }, () => slow),
+  )
+  expect([queue.running, queue.waiting]).toEqual([2, 1])
+  expect(await runner.inTurn({ caller: 'one', project: 'calm' }, async () => 'at once')).toBe('at once')
+  expect(await runner.inTurn({ caller: 'four', project: undefined }, async () => 'at once')).toBe('at once')
+  release()
+  await Promise.all(turns)
+  expect([queue.running, queue.waiting]).toEqual([0, 0])
 })

@@ -2,14 +2,7 @@ import { invalidQuery } from '../../base/errors.ts'
 import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import type { Engine, Limits } from '../../engine/engine.ts'
 import { tableNames } from '../../engine/stored-tables.ts'
-import {
-  callerTokens,
-  checkPatterns,
-  checkTokens,
-  checkTree,
-  parseEdited,
-  tableAliases,
-} from '../../sql/check.ts'
+import { callerTokens, checkTokens, checkTree, parseEdited, tableAliases } from '../../sql/check.ts'
 import { editSql, positionOf } from '../../sql/edits.ts'
 import { authorError } from '../../sql/errors.ts'
 import { isSandboxFunction } from '../../sql/functions.ts'
@@ -23,6 +16,7 @@ import {
 } from '../../sql/isolation.ts'
 import { matchesEdits } from '../../sql/matches.ts'
 import { pathEdits } from '../../sql/paths.ts'
+import { checkPatterns } from '../../sql/patterns.ts'
 import { Query, queryOf, type WithClause } from '../../sql/query.ts'
 import { isGivenName, subqueryEdits } from '../../sql/subquery-names.ts'
 import { parseSql, type SqlNode } from '../../sql/tree.ts'

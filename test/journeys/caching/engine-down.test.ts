@@ -36,7 +36,11 @@ const runsOf = (word: string) =>
   })
 
 beforeAll(async () => {
-  service = await openService({ time, engine: 'embedded' })
+  service = await openService({
+    time,
+    engine: 'embedded',
+    environment: { LOGFLARE_PUBLIC_ACCESS_TOKEN: 'public', LOGFLARE_PRIVATE_ACCESS_TOKEN: 'private' },
+  })
   const request = { url: 'https://abc.example.com/rest/v1', path: '/rest/v1' }
   const timestamp = new Date(now - 60_000).toISOString()
   await post('/api/logs?source=edge_logs', [{ project: 'abc', timestamp, metadata: { request } }])
@@ -59,7 +63,7 @@ test('cached results are served while the engine is down', async () => {
   expect([...seen]).toContain('Wellhead; hit; ttl')
 })
 
-test('a caller whose SQL stopped the engine twice is refused, and others are not', async () => {
+test('a caller whose SQL stopped the engine twice is refused, others are not, and of Studio only that SQL', async () => {
   await isReady()
   const harmless = 'SELECT number FROM own LIMIT 1'
   const query = `WITH own AS (SELECT number FROM numbers(1000000000000)) ${harmless}`
@@ -71,17 +75,30 @@ test('a caller whose SQL stopped the engine twice is refused, and others are not
     return [status, body.error?.code]
   }
   expect((await post('/api/endpoints', { name: 'own.sql', query, sandbox: true })).status).toBe(201)
+  const studio = async (sql: string) => {
+    const path = `/logflare/api/endpoints/query/logs?project=abc&sql=${encodeURIComponent(sql)}`
+    // The gateway reports errors with status 200, as Logflare does.
+    return JSON.stringify((await ask(service, 'private', 'GET', path)).body)
+  }
+  const endless = 'select sum(cityHash64(number)) as studious from numbers(1000000000000)'
   for (let crash = 0; crash < 2; crash++) {
     expect(await send(attacker.token, harmless)).toEqual([200, undefined])
+    expect(await studio('select 1 as n')).toBe('{"result":[{"n":1}]}')
     const crashed = send(attacker.token, 'SELECT sum(sipHash64(number)) AS stubborn FROM own')
+    const crashedToo = studio(endless)
     await runsOf('stubborn')
+    await runsOf('studious')
     killEngine()
     // The query is tried again if the next engine is ready soon enough, and then it is refused.
     expect([503, 429]).toContain((await crashed)[0])
+    expect(await crashedToo).toContain('"error"')
     await isReady()
   }
   expect(await send(attacker.token, harmless)).toEqual([429, 'rate_limited'])
   expect(await send(other.token, harmless)).toEqual([200, undefined])
+  // Many people use Studio's token.
+  expect(await studio(endless)).toContain('This query stopped the engine')
+  expect(await studio('select 2 as n')).toBe('{"result":[{"n":2}]}')
 })
 
 test('an endpoint is refused with the values that stopped the engine three times within a minute', async () => {

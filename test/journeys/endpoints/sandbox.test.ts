@@ -21,6 +21,7 @@ import {
 } from '../../../src/sql/functions.ts'
 import { functionHints } from '../../../src/sql/hints/dialect-hints.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
+import { patternPosition } from '../../../src/sql/patterns.ts'
 import { readTree } from '../../../src/sql/tree.ts'
 import { many, type OpenEngine } from '../../support/engines.ts'
 import { openEngine } from '../../support/worker-server.ts'
@@ -221,6 +222,9 @@ describe('sandboxed SQL', () => {
       "SELECT id ILIKE repeat('%a', 50000) AS d FROM entries",
       'SELECT id LIKE concat(id, id) AS d FROM entries',
       'SELECT MATCH(id, id) AS d FROM entries',
+      `SELECT splitByRegexp('${long}', id) AS d FROM entries`,
+      'SELECT regexpPosition(id, id) + REGEXP_INSTR(id, id) AS d FROM entries',
+      'SELECT REGEXP_SUBSTR(id, id) AS d FROM entries',
       `SELECT multiMatchAny(id, [${list(1_000)}]) AS d FROM entries`,
       'SELECT multiMatchAny(id, arrayMap(i -> toString(i), range(10000))) AS d FROM entries',
       "WITH repeat('a', 100000) AS p SELECT id ILIKE p AS d FROM entries",
@@ -378,6 +382,39 @@ describe('saved SQL', () => {
     expect(suggested.sort()).toEqual(['exists', 'grouping', 'lambda', 'untuple'])
     // Functions that hints call missing: this one exists for another purpose.
     expect(names.filter((name) => functionHints.has(name))).toEqual(['any'])
+  })
+
+  test('can only use patterns of bounded length, in every function of the engine that has one', async () => {
+    const rows = (await ask({ sql: 'SELECT name, alias_to, syntax FROM system.functions' }))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { name: string; alias_to: string; syntax: string })
+    const syntaxOf = new Map(rows.map(({ name, syntax }) => [name, syntax]))
+    const patterned = rows.flatMap(({ name, alias_to, syntax }) => {
+      const [, args = ''] = /\((.*?)\)/s.exec(syntax || (syntaxOf.get(alias_to) ?? '')) ?? []
+      const documented = args.split(',').findIndex((arg) => /pattern|regexp?/i.test(arg))
+      const isSuspect = documented >= 0 || /like|match|regexp/i.test(name)
+      return isSuspect && isSandboxFunction(name) ? [{ name, documented }] : []
+    })
+    const unbounded = patterned.filter(({ name }) => patternPosition(name) === undefined)
+    // These search for plain text, or compile nothing. Bound or add what a new version of the engine has.
+    expect(unbounded.map(({ name }) => name).sort()).toEqual([
+      'format',
+      'matchPhrase',
+      'mismatches',
+      'regexpQuoteMeta',
+      'replace',
+      'replaceAll',
+      'replaceOne',
+      'sequenceMatch',
+      'sequenceMatchEvents',
+      'tokensForLikePattern',
+    ])
+    const misplaced = patterned.filter(({ name, documented }) => {
+      const position = patternPosition(name) ?? documented
+      return documented >= 0 && position >= 0 && position !== documented
+    })
+    expect(misplaced).toEqual([])
   })
 
   test('cannot use columns that the engine adds', async () => {

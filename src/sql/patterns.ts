@@ -1,0 +1,49 @@
+import { invalidQuery } from '../base/errors.ts'
+import { argumentsOf, type SqlNode } from './tree.ts'
+
+/** Functions that compile a pattern, in lower case, by the position of the pattern. */
+const patternFunctions: ReadonlyMap<string, number> = new Map([
+  ['splitbyregexp', 0] as const,
+  ...[
+    'match regexp_matches regexp notregexp rlike like notlike ilike notilike',
+    'extract extractall extractgroups extractallgroups extractallgroupshorizontal extractallgroupsvertical',
+    'regexpextract regexp_extract regexp_substr regexpinstr regexp_instr regexpposition',
+    'countmatches countmatchescaseinsensitive',
+    'replaceregexpall replaceregexpone regexp_replace regexpreplace',
+    'mapcontainskeylike mapcontainsvaluelike mapextractkeylike mapextractvaluelike',
+  ].flatMap((names) => names.split(' ').map((name) => [name, 1] as const)),
+])
+
+/** Functions whose last argument is a list of patterns. */
+const listFunction = /^multi(fuzzy)?match/
+
+const maxPatternLength = 1_000
+const maxPatterns = 100
+
+/** Position of a function's pattern among its arguments, under any of its names; -1: the last one. Undefined: it has none. */
+export function patternPosition(name: string): number | undefined {
+  const lower = name.toLowerCase()
+  return listFunction.test(lower) ? -1 : patternFunctions.get(lower)
+}
+
+/**
+ * Refuses patterns that cannot be bounded: the engine compiles them without a look at the time limit. For SQL that callers send,
+ * which has no parameters. Those who save SQL, or run it with `POST /api/sql`, belong to the team that runs the service: they
+ * can also use functions that the engine cannot stop.
+ */
+export function checkPatterns(nodes: readonly SqlNode[]): void {
+  for (const node of nodes) {
+    if (node.kind !== 'Function' || node.parent?.kind === 'TableExpression') continue
+    const position = patternPosition(node.name)
+    const pattern = position === undefined ? undefined : argumentsOf(node).at(position)
+    if (!pattern) continue
+    const isList = position === -1
+    const items = isList && pattern.name === 'array' ? argumentsOf(pattern) : [pattern]
+    const isLiteral = items.every(({ kind }) => kind === 'Literal')
+    const length = items.reduce((sum, item) => sum + item.name.length, 0)
+    if (isLiteral && length <= maxPatternLength && items.length <= maxPatterns) continue
+    throw invalidQuery(
+      `The pattern of ${node.name} must be text, at most ${maxPatternLength} characters${isList ? ` and ${maxPatterns} patterns` : ''}: in SQL that callers send, the engine could not stop it at the time limit.`,
+    )
+  }
+}
