@@ -1,7 +1,8 @@
 import type { BreakingChange } from '../base/errors.ts'
 import { assignedSql } from '../engine/project-tables.ts'
+import { olderSql } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
-import { type HiddenEntries, olderSql } from './hidden-entries.ts'
+import type { HiddenEntries } from './hidden-entries.ts'
 import { defaultPlan, type Plan } from './plan.ts'
 import type { ProjectPlans } from './project-plans.ts'
 
@@ -84,5 +85,5 @@ export function retentionChange(
     })
     return terms.length === 0 ? [] : [{ source, sql: terms.join(' OR ') }]
   })
-  return hiddenEntries.change({ kind, what, conditions, isDelayed: true })
+  return hiddenEntries.change({ kind, what, conditions })
 }
