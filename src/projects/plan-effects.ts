@@ -52,7 +52,7 @@ interface AssignmentParts {
   plans: Pick<ProjectPlans, 'of' | 'named' | 'nameOf'>
 }
 
-/** Undefined if the project sees as much with the plan as before. */
+/** Undefined if the project sees all of its entries with the plan, as a new one does. */
 export async function assignmentChange(
   { hiddenEntries, sources, plans }: AssignmentParts,
   project: string,
@@ -66,7 +66,7 @@ export async function assignmentChange(
     what: `plan ${plans.nameOf(project)} → ${plan} (${days})`,
     lowered: [{ projects: `project = ${sqlText(project)}`, before, after }],
   })
-  return { definition: `projects/${project}`, ...change, message }
+  return change.entries === 0 ? undefined : { definition: `projects/${project}`, ...change, message }
 }
 
 /** The change of a definition, or of the plan of a project, that shortens what tenants see. */

@@ -194,7 +194,7 @@ async function refuseChanged(pruned: readonly ServiceDefinition[], client: Servi
 }
 
 function refusalsOf(
-  { planned, assignments }: Plan,
+  { planned }: Plan,
   replays: readonly Replay[],
   options: DeployOptions,
 ): string[] {
@@ -211,8 +211,6 @@ function refusalsOf(
   const effects = planned.flatMap(({ changes }) => changes.map(effectOf))
   const count = (effect: string) => effects.filter((each) => each === effect).length
   if (!options.breaking) {
-    const hiding = assignments.filter(({ breaking }) => breaking).length
-    refuse(hiding, 'plan would hide entries', 'plans would hide entries', 'Use --breaking')
     refuse(count('breaking'), 'change would break callers', 'changes would break callers', 'Use --breaking')
   }
   if (options.strict) {
