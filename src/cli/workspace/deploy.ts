@@ -193,11 +193,7 @@ async function refuseChanged(pruned: readonly ServiceDefinition[], client: Servi
   throw new CommandFailure(`${changed.map(titleOf).join(', ')} changed meanwhile; nothing was deployed.`)
 }
 
-function refusalsOf(
-  { planned }: Plan,
-  replays: readonly Replay[],
-  options: DeployOptions,
-): string[] {
+function refusalsOf({ planned }: Plan, replays: readonly Replay[], options: DeployOptions): string[] {
   const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
   const refusals: string[] = []
   const refuse = (count: number, one: string, many: string, advice: string) => {

@@ -115,9 +115,7 @@ export function projectJourneys(service: () => LocalService): void {
     })
 
     test('are listed, shown and set by commands', async () => {
-      expect((await run('project', 'plan', 'w-acme', 'w.free')).stdout).toBe(
-        'w-acme has the plan w.free.\n',
-      )
+      expect((await run('project', 'plan', 'w-acme', 'w.free')).stdout).toBe('w-acme has the plan w.free.\n')
       expect((await run('project', 'list', '--search', 'w-acme')).stdout).toMatch(
         /^PROJECT +PLAN +ENTRIES +BYTES +LAST ENTRY AT\nw-acme +w\.free +0 +0 /,
       )
