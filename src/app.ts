@@ -48,6 +48,7 @@ export async function startService(options: ServiceOptions) {
     () => engine.close(),
     () => tokens.stop(),
     () => catalog.stop(),
+    () => storage.sourceRetention.stop(),
     () => projects.usage.stop(),
     // Stores the last records, so the engine must still be running.
     () => statistics?.stop(),
@@ -82,6 +83,7 @@ export async function startService(options: ServiceOptions) {
     await catalog.open(storage.shared ? undefined : (schema) => backups.keepDefinitions(schema))
     if (!storage.shared) writeDataVersion(settings.dataDir)
     await sources.open()
+    await storage.sourceRetention.open()
     await storage.tables.open()
     await projects.open()
     const seeded = parts.definitions.seed('endpoints', shipped, (endpoint, reason) =>

@@ -18,7 +18,12 @@ export function followChanges(parts: Parts, { streams, hot }: Http): void {
     metrics.namesChanged()
   }
   sources.follow((changes) => {
-    for (const { before, after, item } of changes) sourceChanged(item.name, !before || !after)
+    parts.sourceRetention.changed(changes)
+    for (const { before, after, item } of changes) {
+      const showsOthers = before?.retention_days !== after?.retention_days
+      if (before && after && showsOthers) tail.forget(item.name)
+      sourceChanged(item.name, !before || !after || showsOthers)
+    }
     // Tenants no longer follow a source that is not published anymore.
     streams.check()
     void projects.erasures.sourcesChanged()

@@ -40,6 +40,7 @@ export function createEndpoints({ settings, log, time }: ServiceOptions, storage
   const retentionOf = projects.plans.retentionOf.bind(projects.plans)
   const sampled = pathSamples({
     engine,
+    hidden: storage.hidden,
     time,
     ...samples,
     withinMs: samples.withinMs * settings.engineTimeoutFactor,
@@ -60,7 +61,7 @@ export function createEndpoints({ settings, log, time }: ServiceOptions, storage
     maxMemoryBytes: Math.floor(settings.engineMemory / 2),
     maxThreads: Math.max(1, availableParallelism() >> 1),
     sources: () => sources.names(),
-    hidden: () => projects.erasures.hidden,
+    hidden: storage.hidden,
     tables: () => tables.readable,
     onRun: (purpose, ms) => metrics.ran(purpose, ms),
   })

@@ -111,7 +111,6 @@ export async function createParts(options: ServiceOptions, storage: Storage, adm
   const search = new LogSearch({
     ...logParts,
     maxMemoryBytes: Math.floor(settings.engineMemory / 2),
-    hidden: () => projects.erasures.hidden,
     inTurn: (turn, work) => endpoints.runner.inTurn(turn, work),
     threads: () => endpoints.runner.searchThreads,
   })

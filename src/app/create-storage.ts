@@ -36,6 +36,8 @@ import { startRetentionSweep } from '../projects/retention-sweep.ts'
 import { UsageJournal } from '../projects/usage-journal.ts'
 import { readDefaultRules, SourceRules } from '../rules/source-rules.ts'
 import { sources as sourceForm } from '../sources/source-kind.ts'
+import { SourceRetention } from '../sources/source-retention.ts'
+import { hiddenByAny } from '../sql/isolation.ts'
 import { RowReaders } from '../tables/row-readers.ts'
 import { tables as tableForm } from '../tables/table-kind.ts'
 import { Tables } from '../tables/tables.ts'
@@ -108,12 +110,11 @@ export function createStorage(options: ServiceOptions) {
     holdEntries: (projectNames) => gate.hold(projectNames),
     eraseTables: (project) => tables.eraseProject(project, shippedBy),
   })
-  const hiddenEntries = new HiddenEntries({
-    engine,
-    clock,
-    hidden: () => erasures.hidden,
-    deleteAfterMs: settings.deleteAfter,
-  })
+  const { deleteAfter: deleteAfterMs } = settings
+  const sourceRetention = new SourceRetention({ engine, time, log, catalog, sources, deleteAfterMs })
+  /** Rows that nobody may see anymore. */
+  const hidden = () => hiddenByAny(erasures.hidden, sourceRetention.hidden)
+  const hiddenEntries = new HiddenEntries({ engine, clock, hidden, deleteAfterMs })
   let sweep: ReturnType<typeof startRetentionSweep> | undefined
 
   const store = new EntryStore({
@@ -141,6 +142,8 @@ export function createStorage(options: ServiceOptions) {
     sources,
     rules: new SourceRules(readDefaultRules(settings.defaultRules)),
     tables,
+    sourceRetention,
+    hidden,
     hiddenEntries,
     sourcesAndTables,
     endpoints: new Endpoints(catalog, endpointForm, sourcesAndTables),
@@ -167,7 +170,7 @@ export function createStorage(options: ServiceOptions) {
           topology,
           plans: () => catalog.log.history(planForm.name),
           sources: () => sources.list(),
-          deleteAfterMs: settings.deleteAfter,
+          deleteAfterMs,
         })
       },
       async stop() {

@@ -12,6 +12,13 @@ interface CatalogRow extends Omit<CatalogRecord<string>, 'changed_at'> {
   position: number
 }
 
+export interface VersionNumber {
+  id: string
+  version: number
+  changedMs: number
+  number: number | null
+}
+
 type Values = Record<string, string | number>
 
 const limits = { deadlineMs: 60_000 }
@@ -130,6 +137,15 @@ export class CatalogLog {
       records.push(...(await this.#read(condition, after, end)))
     }
     return records
+  }
+
+  /** A number in the body of every version of a kind that is kept, oldest first. Null: the version has no such number. */
+  async numbers(kind: string, field: string): Promise<VersionNumber[]> {
+    const number = `JSONExtract(body, ${sqlText(field)}, 'Nullable(Float64)')`
+    return this.#query<VersionNumber>(
+      `SELECT id, version, toUnixTimestamp64Milli(changed_at) AS changedMs, ${number} AS number FROM _catalog ` +
+        `WHERE kind = ${sqlText(kind)} AND NOT deleted ORDER BY id, version, position LIMIT 1 BY id, version`,
+    )
   }
 
   async version(kind: string, id: string, version: number): Promise<CatalogRecord | undefined> {

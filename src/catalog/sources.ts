@@ -15,6 +15,7 @@ import {
   localName,
   readEmptyTables,
   readFindsWords,
+  readRetentions,
   readTypedColumns,
   readWordIndexes,
   type StoredColumn,
@@ -60,6 +61,7 @@ export class Sources extends Items<Source> {
     await this.#dropUnknown(new Set(wanted.map(({ name }) => name)))
     await this.#matchColumns(wanted)
     await this.#matchIndexes(wanted)
+    await this.#extendRetentions(wanted)
     for (const source of wanted) this.set(source)
     const missing = builtInSources.filter((source) => !this.named(source.name))
     if (missing.length > 0) {
@@ -123,24 +125,46 @@ export class Sources extends Items<Source> {
     return isWanted && this.#findsWords
   }
 
+  /** By source: how many days the engine keeps entries. It may be more than the retention, which can be undone for a while. */
+  async storedRetentions(): Promise<Map<string, number>> {
+    const tables = await this.#catalog.read<{ source: string; days: number }>(readRetentions(this.topology))
+    return new Map(tables.map(({ source, days }) => [source, Number(days)]))
+  }
+
+  /** Makes the engine keep entries as long as the sources say. A shorter retention waits: see `SourceRetention`. */
+  async #extendRetentions(wanted: readonly Source[]): Promise<void> {
+    const stored = await this.storedRetentions()
+    for (const { name, retention_days: days } of wanted) {
+      if ((stored.get(name) ?? days) < days) await this.storeRetention(name, days)
+    }
+  }
+
+  /** Makes the engine delete entries that are older. */
+  async storeRetention(name: string, days: number): Promise<void> {
+    await this.#catalog.run(changeRetention(name, days, this.topology))
+  }
+
   /** By source: the existing columns in order, each with its comment. */
   async #typedColumns(): Promise<Map<string, Map<string, string>>> {
     const tables = await this.#catalog.read<{ source: string; columns: [string, string][] }>(readTypedColumns)
     return new Map(tables.map(({ source, columns }) => [source, new Map(columns)]))
   }
 
-  /** Creates the tables where they are missing. A keeper refuses a replica with another order of columns. */
+  /** Creates the tables where they are missing. A keeper refuses a replica with another order of columns or another retention. */
   async #createTables(sources: readonly Source[]): Promise<void> {
     const { topology } = this.#catalog
     const found = sources.length > 0 ? await this.#typedColumns() : new Map()
     const missing = sources.filter(({ name }) => topology.cluster !== undefined || !found.has(name))
+    const retentions =
+      topology.cluster !== undefined && missing.length > 0 ? await this.storedRetentions() : new Map()
     await Promise.all(
       missing.map((source) => {
         const existing = [...(found.get(source.name)?.keys() ?? [])]
         const place = ({ name }: StoredColumn) =>
           existing.includes(name) ? existing.indexOf(name) : existing.length
         const columns = storedColumns(source).toSorted((one, other) => place(one) - place(other))
-        const stored = { ...source, search_index: this.#isIndexed(source) }
+        const retention_days = retentions.get(source.name) ?? source.retention_days
+        const stored = { ...source, retention_days, search_index: this.#isIndexed(source) }
         return this.#catalog.run(createSourceTable(stored, topology, columns))
       }),
     )
@@ -222,9 +246,7 @@ export class Sources extends Items<Source> {
     await Promise.all(
       current.map(async (change) => {
         const { before, item: source } = change
-        if (before && before.retention_days !== source.retention_days) {
-          await this.#catalog.run(changeRetention(source.name, source.retention_days, topology))
-        }
+        if (before && before.retention_days < source.retention_days) await this.#extendRetentions([source])
         if (before && JSON.stringify(before.columns) !== JSON.stringify(source.columns)) {
           await this.#matchColumns([source])
           // On a cluster, replicas get a new column one after the other.

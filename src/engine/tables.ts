@@ -184,6 +184,18 @@ export function changeWordIndex(table: string, isWanted: boolean, topology: Topo
 export const readFindsWords =
   "SELECT toBool(count()) AS finds FROM system.settings WHERE name = 'text_index_posting_list_apply_mode'"
 
+/** Selects how many days the engine keeps the entries of each source. Nodes of a cluster may differ while a change reaches them. */
+export function readRetentions({ cluster, database, replicated }: Topology): string {
+  const from = replicated ? `clusterAllReplicas('${cluster}', system.tables)` : 'system.tables'
+  const days =
+    "extract(create_table_query, 'TTL toDateTime\\\\(timestamp\\\\) [+] (?:toIntervalDay\\\\(|INTERVAL )(\\\\d+)')"
+  return (
+    `SELECT replaceRegexpOne(name, '_local$', '') AS source, max(toUInt32OrZero(${days})) AS days FROM ${from} ` +
+    `WHERE database = ${sqlText(database)} AND name NOT LIKE '\\\\_%' AND engine LIKE '%MergeTree' ` +
+    'GROUP BY source HAVING days > 0 SETTINGS skip_unavailable_shards = 1'
+  )
+}
+
 export function changeRetention(name: string, days: number, topology: Topology): string[] {
   return alter(localName(name, topology), [`MODIFY TTL ${retention(days)}`], topology)
 }

@@ -21,8 +21,6 @@ interface Shortening {
   kind: string
   /** Such as `retention_days 90 → 7`. */
   what: string
-  /** Whether entries stay on the disk for a while. */
-  isDelayed: boolean
   conditions: readonly { source: string; sql: string }[]
 }
 
@@ -42,7 +40,7 @@ export class HiddenEntries {
     return this.#options.clock.now()
   }
 
-  async change({ kind, what, conditions, isDelayed }: Shortening): Promise<DefinitionChange> {
+  async change({ kind, what, conditions }: Shortening): Promise<DefinitionChange> {
     const { clock, deleteAfterMs } = this.#options
     const { entries, oldest } = await this.#count(conditions)
     const day = new Date(deletionTime(clock.now(), deleteAfterMs)).toISOString().slice(0, 10)
@@ -51,7 +49,7 @@ export class HiddenEntries {
     const effect =
       entries === 0
         ? 'it hides no entries now, and others earlier than before'
-        : `${subject} will be ${isDelayed ? `hidden at once and deleted on ${day}` : 'deleted at once'}`
+        : `${subject} will be hidden at once and deleted on ${day}`
     return { kind, breaking: true, message: `${what}; ${effect}`, entries, oldest }
   }
 
@@ -78,9 +76,4 @@ export class HiddenEntries {
     }
     return { entries, oldest: oldest === undefined ? null : isoText(oldest) }
   }
-}
-
-/** Condition for entries that a retention of some days hides at a time. */
-export function olderSql(days: number, nowMs: number): string {
-  return `timestamp < fromUnixTimestamp64Milli(${Math.floor(nowMs) - days * 86_400_000}, 'UTC')`
 }

@@ -1,7 +1,8 @@
 import type { BreakingChange } from '../base/errors.ts'
 import { assignedSql } from '../engine/project-tables.ts'
+import { olderSql } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
-import { type HiddenEntries, olderSql } from './hidden-entries.ts'
+import type { HiddenEntries } from './hidden-entries.ts'
 import { defaultPlan, type Plan } from './plan.ts'
 import type { ProjectPlans } from './project-plans.ts'
 
@@ -51,7 +52,7 @@ interface AssignmentParts {
   plans: Pick<ProjectPlans, 'of' | 'named' | 'nameOf'>
 }
 
-/** Undefined if the project sees as much with the plan as before. */
+/** Undefined if the project sees all of its entries with the plan, as a new one does. */
 export async function assignmentChange(
   { hiddenEntries, sources, plans }: AssignmentParts,
   project: string,
@@ -65,7 +66,7 @@ export async function assignmentChange(
     what: `plan ${plans.nameOf(project)} → ${plan} (${days})`,
     lowered: [{ projects: `project = ${sqlText(project)}`, before, after }],
   })
-  return { definition: `projects/${project}`, ...change, message }
+  return change.entries === 0 ? undefined : { definition: `projects/${project}`, ...change, message }
 }
 
 /** The change of a definition, or of the plan of a project, that shortens what tenants see. */
@@ -84,5 +85,5 @@ export function retentionChange(
     })
     return terms.length === 0 ? [] : [{ source, sql: terms.join(' OR ') }]
   })
-  return hiddenEntries.change({ kind, what, conditions, isDelayed: true })
+  return hiddenEntries.change({ kind, what, conditions })
 }

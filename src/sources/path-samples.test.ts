@@ -19,7 +19,11 @@ function samplesOf(rows: () => object[]) {
       } as QueryResult
     },
   } as unknown as Engine
-  return { time, statements, samples: pathSamples({ engine, time, withinMs: 1000, maxSources: 10 }) }
+  return {
+    time,
+    statements,
+    samples: pathSamples({ engine, hidden: () => undefined, time, withinMs: 1000, maxSources: 10 }),
+  }
 }
 
 test('concurrent and later requests share a sample, until it is 30 s old', async () => {

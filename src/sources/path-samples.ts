@@ -3,12 +3,15 @@ import type { Timers } from '../base/clock.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { formatMicros } from '../shared/timestamps.ts'
+import { type HiddenRows, rowFilterSettings } from '../sql/isolation.ts'
 import { sqlText } from '../sql/names.ts'
 import type { SampledSources, SourceSample } from '../sql/warnings/path-warnings.ts'
 import { newestSql, pathSettings, pathsIn } from './seen-paths.ts'
 
 interface PathSamplesOptions {
   engine: Engine
+  /** Rows that nobody may see anymore. */
+  hidden: () => HiddenRows | undefined
   time: Timers
   withinMs: number
   maxSources: number
@@ -23,7 +26,13 @@ const maxSearched = 20
 const keptMs = 30_000
 
 /** Reads what entries of the last days contain, cheaply and only now and then. Never fails. */
-export function pathSamples({ engine, time, withinMs, maxSources }: PathSamplesOptions): SampledSources {
+export function pathSamples({
+  engine,
+  hidden,
+  time,
+  withinMs,
+  maxSources,
+}: PathSamplesOptions): SampledSources {
   // Each source has a sample and a search.
   const kept = new LRUCache<string, Promise<unknown>>({
     max: 2 * maxSources,
@@ -41,11 +50,16 @@ export function pathSamples({ engine, time, withinMs, maxSources }: PathSamplesO
     return reading
   }
 
-  function rows<Row>(sql: string, settings: Record<string, string | number> = {}): Promise<Row[]> {
+  function rows<Row>(
+    source: string,
+    sql: string,
+    settings: Record<string, string | number> = {},
+  ): Promise<Row[]> {
+    const filter = rowFilterSettings(engine.database, [source], { hidden: hidden() })
     const since = formatMicros(BigInt(Math.trunc(time.wall.now())) * 1000n - BigInt(sampledDays) * dayMicros)
     return queryRows<Row>(
       engine,
-      { sql, parameters: { since }, settings: { ...pathSettings, max_threads: 1, ...settings } },
+      { sql, parameters: { since }, settings: { ...pathSettings, ...filter, max_threads: 1, ...settings } },
       { deadlineMs: withinMs },
     )
   }
@@ -53,8 +67,9 @@ export function pathSamples({ engine, time, withinMs, maxSources }: PathSamplesO
   async function sample(source: string): Promise<SourceSample> {
     const newest = `(${newestSql(recent(source), sampledEntries)})`
     const [counts, paths] = await Promise.all([
-      rows<{ entries: number }>(`SELECT count() AS entries FROM ${recent(source)}`),
+      rows<{ entries: number }>(source, `SELECT count() AS entries FROM ${recent(source)}`),
       rows<{ path: string; types: string[] }>(
+        source,
         `SELECT p.1 AS path, groupUniqArray(p.2) AS types FROM ${pathsIn(newest)} ` +
           `GROUP BY path LIMIT ${maxPaths}`,
       ),
@@ -74,6 +89,7 @@ export function pathSamples({ engine, time, withinMs, maxSources }: PathSamplesO
       return `max(${[...texts, has].join(' AND ')}) AS p${index}`
     })
     const [found = {}] = await rows<Record<string, number>>(
+      source,
       `SELECT ${conditions.join(', ')} FROM ${recent(source)}`,
       { timeout_overflow_mode: 'break' },
     )

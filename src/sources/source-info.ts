@@ -4,6 +4,7 @@ import type { Sources } from '../catalog/sources.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { readFilling } from '../engine/stored-tables.ts'
+import { type HiddenRows, rowFilterSettings } from '../sql/isolation.ts'
 import { readableSource, type SourceReader } from './readable-source.ts'
 import { pathSettings, type SourcePath, seenPaths } from './seen-paths.ts'
 
@@ -11,8 +12,15 @@ const limits = { deadlineMs: 30_000 }
 
 export type SourceInfo = ReturnType<typeof sourceInfo>
 
+interface SourceInfoParts {
+  engine: Engine
+  sources: Sources
+  /** Rows that nobody may see anymore. */
+  hidden: () => HiddenRows | undefined
+}
+
 /** What readers and senders need to know about sources. */
-export function sourceInfo({ engine, sources }: { engine: Engine; sources: Sources }) {
+export function sourceInfo({ engine, sources, hidden }: SourceInfoParts) {
   const get = (name: string, reader: SourceReader): Source => readableSource(sources, name, reader)
   return {
     get,
@@ -33,8 +41,10 @@ export function sourceInfo({ engine, sources }: { engine: Engine; sources: Sourc
     /** The paths of metadata in the newest entries, with their types and typed columns. */
     async schema(name: string, reader: SourceReader): Promise<SourcePath[]> {
       const source = get(name, reader)
+      const filter = rowFilterSettings(engine.database, [source.name], { hidden: hidden() })
+      const settings = { ...pathSettings, ...filter }
       const [seen, filled] = await Promise.all([
-        seenPaths(source, (sql) => queryRows(engine, { sql, settings: pathSettings }, limits)),
+        seenPaths(source, (sql) => queryRows(engine, { sql, settings }, limits)),
         readFilling(source.name, engine, sources.topology, limits),
       ])
       return seen.map((path) => ({

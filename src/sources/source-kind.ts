@@ -16,9 +16,10 @@ import {
 import { yamlFile } from '../definitions/yaml-file.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryText } from '../engine/json-rows.ts'
-import { type HiddenEntries, olderSql } from '../projects/hidden-entries.ts'
+import type { HiddenEntries } from '../projects/hidden-entries.ts'
 import { Rules } from '../rules/rules.ts'
 import { shownPath } from '../shared/path-text.ts'
+import { olderSql } from '../sql/isolation.ts'
 import { sqlName } from '../sql/names.ts'
 import { queryOf } from '../sql/query.ts'
 
@@ -168,9 +169,7 @@ async function changesOf(
   if (days > was) add('retention_raised', false, what)
   if (days < was) {
     const conditions = [{ source: name, sql: olderSql(days, hiddenEntries.now()) }]
-    changes.push(
-      await hiddenEntries.change({ kind: 'retention_lowered', what, conditions, isDelayed: false }),
-    )
+    changes.push(await hiddenEntries.change({ kind: 'retention_lowered', what, conditions }))
   }
   for (const column of after.columns) {
     const old = before.columns.find((one) => one.name === column.name)

@@ -4,11 +4,14 @@ import type { Sources } from '../catalog/sources.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows } from '../engine/json-rows.ts'
 import { readStoredTables } from '../engine/stored-tables.ts'
+import { type HiddenRows, rowFilterSettings } from '../sql/isolation.ts'
 
 interface SourceUsageOptions {
   engine: Engine
   sources: Sources
   clock: Clock
+  /** Rows that nobody may see anymore. */
+  hidden: () => HiddenRows | undefined
   /** Free bytes on the disk that holds the data; undefined if unknown. */
   freeBytes: () => number | undefined
   reserveBytes: number
@@ -39,7 +42,7 @@ interface Counts {
 
 /** Returns a function that reads the size of each source and its new entries. */
 export function sourceUsage(options: SourceUsageOptions) {
-  const { engine, sources, clock, freeBytes, reserveBytes } = options
+  const { engine, sources, clock, hidden, freeBytes, reserveBytes } = options
   // All requests within this time share one result.
   const shared = { max: 10, ttlResolution: 0, perf: clock }
   const counted = new LRUCache<UsageInterval, Counts>({
@@ -68,7 +71,9 @@ export function sourceUsage(options: SourceUsageOptions) {
             `SELECT '${name}' AS source, intDiv(toUnixTimestamp(timestamp), ${bucketSeconds}) AS bucket, count() AS n ` +
             `FROM \`${name}\` WHERE timestamp >= toDateTime64({from:Int64}, 6, 'UTC') GROUP BY bucket`,
         )
-        const statement = { sql: parts.join(' UNION ALL '), parameters: { from: first * bucketSeconds } }
+        const settings = rowFilterSettings(engine.database, group, { hidden: hidden() })
+        const parameters = { from: first * bucketSeconds }
+        const statement = { sql: parts.join(' UNION ALL '), parameters, settings }
         return queryRows<{ source: string; bucket: number; n: number }>(engine, statement, { deadlineMs })
       }),
     )

@@ -70,6 +70,16 @@ interface RowFilter {
 /** Of the rows of a project, if one is named. */
 export type HiddenRows = (table: string, project: string | undefined) => string | undefined
 
+/** Rows that are hidden for one reason or another. Undefined if there are none, so that queries have no filter. */
+export function hiddenByAny(...all: readonly (HiddenRows | undefined)[]): HiddenRows | undefined {
+  const some = all.filter((hidden) => hidden !== undefined)
+  if (some.length < 2) return some[0]
+  return (table, project) => {
+    const terms = some.flatMap((hidden) => hidden(table, project) ?? [])
+    return terms.length === 0 ? undefined : terms.map((sql) => `(${sql})`).join(' OR ')
+  }
+}
+
 /** Tables that users fill have the tenant of each row in a column of its own, since not all of them have a project. */
 export const tenantColumn = '_tenant'
 
@@ -117,6 +127,11 @@ const dayMicros = 86_400_000_000n
 /** The instant from which on a plan shows entries. */
 export function retainedSince(days: number | undefined, nowMs: number): bigint | undefined {
   return days === undefined ? undefined : BigInt(Math.floor(nowMs)) * 1000n - BigInt(days) * dayMicros
+}
+
+/** Condition for entries that a retention of some days hides at a time. */
+export function olderSql(days: number, nowMs: number): string {
+  return `timestamp < fromUnixTimestamp64Milli(${Math.floor(nowMs) - days * 86_400_000}, 'UTC')`
 }
 
 /** Names the database, because other nodes of a cluster have another default. */

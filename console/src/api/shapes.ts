@@ -69,6 +69,8 @@ export type Row = Record<string, unknown>
 export interface ContractChange {
   kind: string
   message: string
+  /** Number of entries that a shorter retention hides. */
+  entries?: number
 }
 
 /** A request in the list of slow and failed ones. */

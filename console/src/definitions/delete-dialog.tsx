@@ -1,11 +1,13 @@
 import { useMutation } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { ApiError } from '../api/api.ts'
 import { invalidate, queryClient } from '../api/queries.ts'
+import type { ContractChange } from '../api/shapes.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import type { Definition } from './definition.ts'
-import { deleteDefinition } from './requests.ts'
+import { HidingDialog } from './hiding-dialog.tsx'
+import { breakingChanges, deleteDefinition } from './requests.ts'
 
 interface DeleteDialogProps {
   /** `page` is the page of the list, if it has another name. */
@@ -16,11 +18,13 @@ interface DeleteDialogProps {
   children: ReactNode
 }
 
-/** Deletes a definition, or lists what uses it. */
+/** Deletes a definition, or lists what uses it. Asks again if that hides entries. */
 export function DeleteDialog({ kind, saved, onClose, children }: DeleteDialogProps) {
   const [, navigate] = useLocation()
+  const [changes, setChanges] = useState<readonly ContractChange[]>()
   const remove = useMutation({
-    mutationFn: () => deleteDefinition(kind, saved),
+    mutationFn: (breaking: boolean) => deleteDefinition(kind, saved, breaking),
+    onError: (error) => setChanges(breakingChanges(error)),
     onSuccess: () => {
       queryClient.removeQueries({ queryKey: [kind.path, saved.name] })
       invalidate(kind.path, 'whoami')
@@ -29,11 +33,24 @@ export function DeleteDialog({ kind, saved, onClose, children }: DeleteDialogPro
     },
   })
   const users = (remove.error instanceof ApiError && remove.error.users) || []
+  if (changes) {
+    return (
+      <HidingDialog
+        name={saved.name}
+        changes={changes}
+        action={`Delete ${kind.one}`}
+        isPending={remove.isPending}
+        error={breakingChanges(remove.error) ? null : remove.error}
+        onConfirm={() => remove.mutate(true)}
+        onClose={onClose}
+      />
+    )
+  }
   return (
     <Confirm
       title={`Delete ${saved.name}?`}
       action={`Delete ${kind.one}`}
-      mutation={remove}
+      mutation={{ ...remove, mutate: () => remove.mutate(false) }}
       onClose={onClose}
     >
       {children}

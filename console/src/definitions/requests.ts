@@ -8,8 +8,12 @@ interface InPath {
 
 const pathOf = ({ path }: InPath, { id }: Definition) => `/api/${path}/${at(id)}`
 
-export function createDefinition<T extends Definition>({ path }: InPath, body: object): Promise<T> {
-  return api<T>(`/api/${path}`, { body })
+export function createDefinition<T extends Definition>(
+  { path }: InPath,
+  body: object,
+  breaking = false,
+): Promise<T> {
+  return api<T>(`/api/${path}${breaking ? '?breaking=true' : ''}`, { body })
 }
 
 /** Changes fields of this version. A newer one is an error, and is fetched. */
@@ -31,8 +35,8 @@ export function restoreVersion<T extends Definition>(
   return guarded<T>(kind, saved, 'POST', `/versions/${version}/restore${breaking ? '?breaking=true' : ''}`)
 }
 
-export function deleteDefinition(kind: InPath, saved: Definition): Promise<void> {
-  return api(pathOf(kind, saved), { method: 'DELETE' })
+export function deleteDefinition(kind: InPath, saved: Definition, breaking = false): Promise<void> {
+  return api(`${pathOf(kind, saved)}${breaking ? '?breaking=true' : ''}`, { method: 'DELETE' })
 }
 
 async function guarded<T extends Definition>(

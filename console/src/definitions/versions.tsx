@@ -10,6 +10,7 @@ import { useAddress } from '../ui/use-address.ts'
 import { BreakingDialog } from './breaking-dialog.tsx'
 import { type Definition, type Kind, pageOf } from './definition.ts'
 import { FieldChanges } from './field-changes.tsx'
+import { HidingDialog } from './hiding-dialog.tsx'
 import { breakingChanges, restoreVersion } from './requests.ts'
 
 interface VersionsProps<T extends Definition, D extends object> {
@@ -87,7 +88,18 @@ function VersionList<T extends Definition, D extends object>(
           )}
         </div>
         {restore.error && !changes && <Failure error={restore.error} />}
-        {changes && (
+        {changes?.some(({ entries }) => entries !== undefined) && (
+          <HidingDialog
+            name={saved.name}
+            changes={changes}
+            action="Restore anyway"
+            isPending={restore.isPending}
+            error={null}
+            onConfirm={() => restore.mutate({ version: shown.version, breaking: true })}
+            onClose={restore.reset}
+          />
+        )}
+        {changes?.every(({ entries }) => entries === undefined) && (
           <BreakingDialog
             changes={changes}
             action="Restore anyway"

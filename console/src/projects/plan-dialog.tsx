@@ -3,10 +3,10 @@ import { useState } from 'react'
 import { api, at } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
 import type { ContractChange, Project } from '../api/shapes.ts'
+import { HidingDialog } from '../definitions/hiding-dialog.tsx'
 import { breakingChanges } from '../definitions/requests.ts'
 import { FormDialog } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/fields.tsx'
-import { HidingDialog } from './hiding-dialog.tsx'
 import { limitsText } from './plan-limits.ts'
 
 interface PlanDialogProps {

@@ -2,10 +2,10 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { invalidate } from '../api/queries.ts'
 import type { ContractChange, Plan } from '../api/shapes.ts'
+import { HidingDialog } from '../definitions/hiding-dialog.tsx'
 import { breakingChanges, changeDefinition, createDefinition } from '../definitions/requests.ts'
 import { FormDialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/fields.tsx'
-import { HidingDialog } from './hiding-dialog.tsx'
 
 export const planKind = { one: 'plan', path: 'plans' }
 
@@ -32,7 +32,7 @@ export function PlanForm({ plan, onClose }: { plan?: Plan; onClose: () => void }
       const body = Object.fromEntries(fields)
       return plan
         ? changeDefinition<Plan>(planKind, plan, body, breaking ? { breaking: 'true' } : {})
-        : createDefinition<Plan>(planKind, { name, ...body })
+        : createDefinition<Plan>(planKind, { name, ...body }, breaking)
     },
     onSuccess: () => {
       onClose()
@@ -41,12 +41,12 @@ export function PlanForm({ plan, onClose }: { plan?: Plan; onClose: () => void }
     onError: (error) => setChanges(breakingChanges(error)),
   })
   const error = breakingChanges(save.error) ? null : save.error
-  if (changes && plan) {
+  if (changes) {
     return (
       <HidingDialog
-        name={plan.name}
+        name={plan?.name ?? name}
         changes={changes}
-        action="Save"
+        action={plan ? 'Save' : 'Create plan'}
         isPending={save.isPending}
         error={error}
         onConfirm={() => save.mutate(true)}

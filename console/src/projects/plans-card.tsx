@@ -72,7 +72,7 @@ export function PlansCard({ isAdmin }: { isAdmin: boolean }) {
       {action === 'edit' && plan && <PlanForm plan={plan} onClose={close} />}
       {action === 'delete' && plan && (
         <DeleteDialog kind={{ ...planKind, page: 'projects' }} saved={plan} onClose={close}>
-          <p>A plan that projects have cannot be deleted.</p>
+          <p>Projects that have it get the plan default.</p>
         </DeleteDialog>
       )}
     </Card>

@@ -3,10 +3,11 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { api } from '../api/api.ts'
 import { invalidate, queries } from '../api/queries.ts'
-import type { Source } from '../api/shapes.ts'
+import type { ContractChange, Source } from '../api/shapes.ts'
 import { useMayChange } from '../api/use-may-change.ts'
 import { pageOf } from '../definitions/definition.ts'
-import { changeDefinition } from '../definitions/requests.ts'
+import { HidingDialog } from '../definitions/hiding-dialog.tsx'
+import { breakingChanges, changeDefinition } from '../definitions/requests.ts'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { CheckField, Form, TextField } from '../ui/fields.tsx'
@@ -55,20 +56,45 @@ export function NewSource({ onClose }: { onClose: () => void }) {
 
 export function Retention({ source }: { source: Source }) {
   const [days, setDays] = useState(String(source.retention_days))
+  const [changes, setChanges] = useState<readonly ContractChange[]>()
   const change = useMutation({
-    mutationFn: () => changeDefinition(sourceKind, source, { retention_days: Number(days) }),
-    onSuccess: () => invalidate('sources'),
+    mutationFn: (breaking: boolean) =>
+      changeDefinition(
+        sourceKind,
+        source,
+        { retention_days: Number(days) },
+        breaking ? { breaking: 'true' } : {},
+      ),
+    onSuccess: () => {
+      setChanges(undefined)
+      invalidate('sources', 'usage')
+    },
+    onError: (error) => setChanges(breakingChanges(error)),
   })
+  const error = breakingChanges(change.error) ? null : change.error
   if (!useMayChange('sources'))
     return <p>Entries are deleted after {counted(source.retention_days, 'day')}.</p>
   return (
-    <Form className="row" onSubmit={() => change.mutate()}>
-      <TextField {...retention} label="Days" value={days} onChange={setDays} />
-      <Button type="submit" disabled={change.isPending || days === String(source.retention_days)}>
-        {change.isPending ? 'Saving …' : 'Save'}
-      </Button>
-      {change.error && <Failure error={change.error} />}
-    </Form>
+    <>
+      <Form className="row" onSubmit={() => change.mutate(false)}>
+        <TextField {...retention} label="Days" value={days} onChange={setDays} />
+        <Button type="submit" disabled={change.isPending || days === String(source.retention_days)}>
+          {change.isPending ? 'Saving …' : 'Save'}
+        </Button>
+        {error && !changes && <Failure error={error} />}
+      </Form>
+      {changes && (
+        <HidingDialog
+          name={source.name}
+          changes={changes}
+          action="Save"
+          isPending={change.isPending}
+          error={error}
+          onConfirm={() => change.mutate(true)}
+          onClose={() => setChanges(undefined)}
+        />
+      )}
+    </>
   )
 }
 

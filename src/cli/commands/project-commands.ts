@@ -82,7 +82,7 @@ export function defineProject(project: Command, io: CommandIo): void {
   })
 }
 
-/** Asks without `breaking` first, so that the service can refuse what hides entries. */
+/** The service refuses a plan that hides entries unless `breaking` is true. */
 export function assignPlan(client: ServiceClient, project: string, plan: string, breaking: boolean) {
   if (project === '') throw usageFailure('The name of the project must not be empty.')
   const query: Record<string, string> = breaking ? { breaking: 'true' } : {}

@@ -193,11 +193,7 @@ async function refuseChanged(pruned: readonly ServiceDefinition[], client: Servi
   throw new CommandFailure(`${changed.map(titleOf).join(', ')} changed meanwhile; nothing was deployed.`)
 }
 
-function refusalsOf(
-  { planned, assignments }: Plan,
-  replays: readonly Replay[],
-  options: DeployOptions,
-): string[] {
+function refusalsOf({ planned }: Plan, replays: readonly Replay[], options: DeployOptions): string[] {
   const outcome = options.dryRun ? 'the deployment would fail' : 'nothing was deployed'
   const refusals: string[] = []
   const refuse = (count: number, one: string, many: string, advice: string) => {
@@ -211,8 +207,6 @@ function refusalsOf(
   const effects = planned.flatMap(({ changes }) => changes.map(effectOf))
   const count = (effect: string) => effects.filter((each) => each === effect).length
   if (!options.breaking) {
-    const hiding = assignments.filter(({ breaking }) => breaking).length
-    refuse(hiding, 'plan would hide entries', 'plans would hide entries', 'Use --breaking')
     refuse(count('breaking'), 'change would break callers', 'changes would break callers', 'Use --breaking')
   }
   if (options.strict) {

@@ -289,11 +289,11 @@ export function planText(planned: PlannedDefinition, { stdout: { colors } }: Com
 
 /** Such as `updated project acme: plan free → pro`. */
 export function assignmentText(
-  { project, from, to, breaking }: PlanAssignment,
+  { project, from, to, fewer_days }: PlanAssignment,
   { stdout }: CommandIo,
 ): string {
-  const effect = breaking
-    ? `\n  ${stdout.colors.red('breaking')}    entries are hidden: ${to} keeps fewer days`
+  const effect = fewer_days
+    ? `\n  ${stdout.colors.yellow('warning')}     ${to} shows fewer days; hiding entries requires --breaking`
     : ''
   return `updated project ${visible(`${project}: plan ${from} → ${to}`)}${effect}\n`
 }

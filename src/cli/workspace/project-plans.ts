@@ -4,15 +4,15 @@ import { closestName, didYouMean } from '../../base/text/closest-name.ts'
 import { type ProjectsFile, projectsFileName } from '../../workspace/projects-file.ts'
 import { CommandFailure } from '../command-io.ts'
 import { assignPlan } from '../commands/project-commands.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { type ServiceClient, ServiceFailure } from '../service-client.ts'
 
 export interface PlanAssignment {
   project: string
   /** The plan that the service has assigned. */
   from: string
   to: string
-  /** Whether the project's tenants see fewer days of entries. */
-  breaking: boolean
+  /** Whether the project's tenants see fewer days. The service refuses it if that hides entries. */
+  fewer_days: boolean
 }
 
 const defaultPlan = 'default'
@@ -44,7 +44,7 @@ export async function comparePlans(
     plans.get(plan) ?? plans.get(defaultPlan) ?? Number.POSITIVE_INFINITY
   const assignments = [...file.plans].flatMap(([project, to]) => {
     const from = current.get(project) ?? defaultPlan
-    return from === to ? [] : [{ project, from, to, breaking: days(after, to) < days(before, from) }]
+    return from === to ? [] : [{ project, from, to, fewer_days: days(after, to) < days(before, from) }]
   })
   return { assignments, problems }
 }
@@ -81,7 +81,9 @@ export async function assignPlans(
   for (const [at, { project, to }] of assignments.entries()) {
     await assignPlan(client, project, to, breaking).catch((error: Error) => {
       const left = assignments.length - at
-      const message = `The definitions were deployed, but ${at} of ${assignments.length} plans were assigned; ${left === 1 ? 'that' : 'those'} of ${namesOf(assignments.slice(at))} ${left === 1 ? 'was' : 'were'} not. Deploy again. ${error.message}`
+      const isBreaking = error instanceof ServiceFailure && error.details.code === 'breaking_change'
+      const advice = isBreaking ? 'Deploy again with --breaking to assign them anyway.' : 'Deploy again.'
+      const message = `The definitions were deployed, but ${at} of ${assignments.length} plans were assigned; ${left === 1 ? 'that' : 'those'} of ${namesOf(assignments.slice(at))} ${left === 1 ? 'was' : 'were'} not. ${advice} ${error.message}`
       throw new CommandFailure(message, undefined, { cause: error })
     })
   }

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
@@ -121,4 +122,54 @@ test('the page of a project shows what belongs to it, and admins create, change 
       "((box) => box.scrollWidth - box.clientWidth)([...document.querySelectorAll('.table-box')].at(-1))"
     expect(await page.evaluate<number>(beyond)).toBe(0)
   })
+})
+
+test('a shorter retention of a source or plan, and deleting a plan, say what they hide and ask for the name', async () => {
+  const timestamp = new Date(Date.now() - 40 * 86_400_000).toISOString()
+  const [source, plan, project] = ['console_hiding', 'console.hiding', 'console-hiding']
+  expect((await asAdmin('POST', '/api/sources', { name: source })).status).toBe(201)
+  expect((await asAdmin('POST', '/api/plans', { name: plan, retention_days: 60 })).status).toBe(201)
+  expect((await asAdmin('PUT', `/api/projects/${project}`, { plan })).status).toBe(200)
+  await send(source, JSON.stringify([{ project, timestamp }, { project }]))
+  const confirm = async (page: Page, name: string, action: string) => {
+    const dialog = page.getByRole('dialog', { name: 'This change hides entries' })
+    await dialog.getByText(/1 entry, from .* will be hidden at once and deleted on /).waitFor()
+    const button = dialog.getByRole('button', { name: action })
+    expect(await button.isEnabled()).toBe(false)
+    await dialog.getByLabel(`Type ${name} to confirm`).fill(name)
+    await expectFit(page, 'dialog')
+    await button.click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  await visit('/console/projects', admin(), async (page) => {
+    await page.getByRole('button', { name: `Edit plan ${plan}` }).click()
+    const editing = page.getByRole('dialog', { name: `Edit plan ${plan}` })
+    await editing.getByLabel('Days of entries').fill('30')
+    await editing.getByRole('button', { name: 'Save' }).click()
+    await confirm(page, plan, 'Save')
+    await page.getByRole('row', { name: /^console\.hiding 30 days/ }).waitFor()
+  })
+  // Without the plan, the project has the plan default, which hides more.
+  expect((await asAdmin('PATCH', `/api/plans/${plan}`, { retention_days: 60 })).status).toBe(200)
+  const made = await asAdmin('POST', '/api/plans?breaking=true', { name: 'default', retention_days: 30 })
+  expect(made.status).toBe(201)
+  await visit('/console/projects', admin(), async (page) => {
+    await page.getByRole('button', { name: `Delete plan ${plan}` }).click()
+    const deleting = page.getByRole('dialog', { name: `Delete ${plan}?` })
+    await deleting.getByRole('button', { name: 'Delete plan' }).click()
+    await confirm(page, plan, 'Delete plan')
+    await page.getByRole('button', { name: `Delete plan ${plan}` }).waitFor({ state: 'detached' })
+  })
+  expect((await asAdmin('DELETE', '/api/plans/default')).status).toBe(204)
+  await visit(`/console/sources/${source}`, admin(), async (page) => {
+    const retention = page.getByRole('region', { name: 'Retention' })
+    await retention.getByLabel('Days').fill('30')
+    await retention.getByRole('button', { name: 'Save' }).click()
+    await confirm(page, source, 'Save')
+    await expect
+      .poll(async () => (await asAdmin('GET', `/api/sources/${source}`)).body.retention_days)
+      .toBe(30)
+  })
+  const { body } = await asAdmin('POST', `/api/sources/${source}/search`, { from: '2020-01-01T00:00:00Z' })
+  expect(body).toHaveLength(1)
 })

@@ -27,6 +27,8 @@ const done = async (method: string, path: string, body?: unknown) => {
   expect(status, `${method} ${path}: ${JSON.stringify(result)}`).toBeLessThan(300)
 }
 const at = (days: number) => new Date(clock.now() - days * dayMs).toISOString()
+/** The day on which entries leave the disk that are hidden now. */
+const deletedOn = () => new Date(Math.ceil((clock.now() + dayMs) / dayMs) * dayMs).toISOString().slice(0, 10)
 const send = async (source: string, project: string, ages: readonly number[]) => {
   const entries = ages.map((days) => ({ id: `d${days}`, project, timestamp: at(days) }))
   expect((await admin('POST', `logs?source=${source}`, entries)).body).toMatchObject({
@@ -91,7 +93,7 @@ test('a shorter retention is refused on every way, with what it hides, and nothi
     'A change would hide entries, so nothing was changed. Set breaking=true to change it anyway.',
   )
   expect(changes[0].message).toBe(
-    `retention_days 90 → 30; 4 entries, the oldest from ${oldest}, will be deleted at once`,
+    `retention_days 90 → 30; 4 entries, the oldest from ${oldest}, will be hidden at once and deleted on ${deletedOn()}`,
   )
   expect(await state()).toEqual(before)
   const planned = { sources: [{ ...source, ...shorter }], dry_run: true }
@@ -101,6 +103,11 @@ test('a shorter retention is refused on every way, with what it hides, and nothi
   // What is longer, or changes nothing of it, needs no confirmation.
   expect((await admin('PATCH', 'sources/asked_logs', { description: 'Asked.' })).status).toBe(200)
   expect((await admin('PUT', 'projects/asked-a', { plan: 'default' })).status).toBe(200)
+  // A new project has no entries to hide.
+  expect((await admin('PUT', 'projects/asked-new', { plan: 'SMALLER' })).body).toMatchObject({
+    project: 'asked-new',
+    plan: 'SMALLER',
+  })
 })
 
 test('a plan in use is deleted or renamed only with a confirmation that names its projects', async () => {
@@ -163,7 +170,7 @@ const live = async (ms: number) => {
 const untilDeletedMs = () => Math.ceil((clock.now() + dayMs) / dayMs) * dayMs + dayMs / 24 - clock.now()
 
 test('entries that a smaller plan hides leave the disk after a day, at midnight, also if the service restarts', async () => {
-  await done('POST', 'sources', { name: 'plan_logs' })
+  await done('POST', 'sources', { name: 'plan_logs', published: true })
   await done('POST', 'deployments', { plans: [{ name: 'TWO', retention_days: 2 }] })
   await done('POST', 'deployments', { plans: [{ name: 'TEN', retention_days: 10 }] })
   const ages = [0, 5, 20]
@@ -188,4 +195,80 @@ test('entries that a smaller plan hides leave the disk after a day, at midnight,
   await restart()
   await live(3 * 3_600_000)
   await expect.poll(all).toEqual([1, 1, 3, 3])
+})
+
+test('entries that a shorter retention of a source hides are hidden from everyone, and come back until they leave the disk', async () => {
+  const names = ['shorter_logs', 'back_logs', 'twice_logs']
+  for (const name of names) await done('POST', 'sources', { name, published: true })
+  for (const name of names) await send(name, 'kept', [0, 5, 20])
+  const definition = { query: 'SELECT id FROM shorter_logs ORDER BY timestamp DESC', cache_seconds: 86_400 }
+  await done('POST', 'endpoints', { name: 'shorter.ids', ...definition, published: true })
+  const tenant = await makeToken(service, { scopes: ['query', 'search'], project: 'kept' })
+  const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
+  const range = { from: '2020-01-01T00:00:00Z' }
+  const reads = async (token: string) => {
+    const source = 'sources/shorter_logs'
+    const asked = async (path: string, body?: unknown) =>
+      (await ask(service, token, body ? 'POST' : 'GET', `/api/${path}`, body)).body
+    return [
+      idsOf(await asked(`${source}/search`, range)),
+      idsOf((await asked('endpoints/query/shorter.ids')).result),
+      (await asked(`${source}/values`, { ...range, path: 'id' })).map(
+        ({ value }: { value: string }) => value,
+      ),
+      (await asked(`${source}/histogram`, range)).buckets.reduce(
+        (sum: number, { count }: { count: number }) => sum + count,
+        0,
+      ),
+      idsOf(await asked('search', { ...range, query: 'project:kept', sources: ['shorter_logs'] })),
+      idsOf(await asked(`${source}/entries/d0/context?before=9&after=9`)),
+    ]
+  }
+  const all = ['d0', 'd5', 'd20']
+  const allShown = [all, all, expect.arrayContaining(all), 3, all, all]
+  const newest = ['d0']
+  const newestShown = [newest, newest, newest, 1, newest, newest]
+  const expectAll = async (shown: unknown) => {
+    for (const token of [tenant.token, service.adminToken.token]) expect(await reads(token)).toEqual(shown)
+  }
+  await expectAll(allShown)
+  const shorten = (name: string, days: number) =>
+    done('PATCH', `sources/${name}?breaking=true`, { retention_days: days })
+  await shorten('shorter_logs', 2)
+  await expectAll(newestShown)
+  const entry = await admin('GET', 'sources/shorter_logs/entries/d5')
+  expect(entry.status).toBe(404)
+  const query = 'SELECT count() AS n FROM shorter_logs'
+  expect((await admin('POST', 'sql', { query })).body.result).toEqual([{ n: 1 }])
+  const old = { id: 'late', project: 'kept', timestamp: at(3) }
+  expect((await admin('POST', 'logs?source=shorter_logs', [old])).body).toMatchObject({ rejected: 1 })
+  // Hidden already, so nothing more would be hidden.
+  const again = await admin('PATCH', 'sources/shorter_logs', { retention_days: 1 })
+  expect([again.status, again.body.error.changes[0].entries]).toEqual([409, 0])
+
+  await shorten('back_logs', 2)
+  await shorten('twice_logs', 10)
+  await shorten('twice_logs', 2)
+  const dueMs = clock.now() + untilDeletedMs()
+  const storedOf = () => Promise.all(names.map((name) => stored(name, 'kept')))
+  const shownOf = (name: string) =>
+    admin('POST', `sources/${name}/search`, range).then(({ body }) => idsOf(body))
+  await restart()
+  await expectAll(newestShown)
+  await live(2 * 3_600_000)
+  await done('PATCH', 'sources/twice_logs', { retention_days: 10 })
+  expect(await shownOf('twice_logs')).toEqual(['d0', 'd5'])
+  await done('PATCH', 'sources/back_logs', { retention_days: 90 })
+  expect(await shownOf('back_logs')).toEqual(all)
+  await restart()
+  await live(dueMs - dayMs / 12 - clock.now())
+  expect(await storedOf()).toEqual([3, 3, 3])
+  await restart()
+  await live(3 * 3_600_000)
+  await expect.poll(storedOf).toEqual([1, 3, 2])
+  expect(await Promise.all(names.map(shownOf))).toEqual([newest, all, ['d0', 'd5']])
+  // What is on the disk no longer comes back, and nothing filters the source anymore.
+  await live(minutesMs)
+  await done('PATCH', 'sources/shorter_logs', { retention_days: 90 })
+  expect(await shownOf('shorter_logs')).toEqual(newest)
 })

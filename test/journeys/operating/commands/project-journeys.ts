@@ -35,17 +35,35 @@ export function projectJourneys(service: () => LocalService): void {
         1,
         expect.stringContaining('updated project w-acme: plan default → w.pro'),
       ])
-      // An infinite retention becomes a finite one.
-      const refused = await run('deploy')
-      expect([refused.code, refused.stderr]).toEqual([
-        1,
-        expect.stringContaining('2 plans would hide entries; nothing was deployed. Use --breaking'),
-      ])
-      const deployed = await run('deploy', '--breaking')
+      // An infinite retention becomes a finite one, which hides nothing.
+      expect(stdout).toContain('warning     w.pro shows fewer days; hiding entries requires --breaking')
+      const deployed = await run('deploy')
       expect([deployed.stderr, deployed.code]).toEqual(['', 0])
       expect(deployed.stdout).toMatch(/2 created, 0 updated, 0 unchanged, 2 plans assigned\.\n$/)
       expect([await planOf('w-acme'), await planOf('w-beta')]).toEqual(['w.pro', 'w.pro'])
       expect((await run('diff', '--exit-code')).code).toBe(0)
+    })
+
+    test('that would hide entries are assigned with --breaking only', async () => {
+      const timestamp = new Date(Date.now() - 40 * 86_400_000).toISOString()
+      await ask(service(), service().token, 'POST', '/api/logs?source=edge_logs', [
+        { project: 'w-old', timestamp },
+      ])
+      write('projects.yaml', 'w-old: w.pro\nw-new: w.pro\n')
+      const refused = await run('deploy')
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining(
+          '0 of 2 plans were assigned; those of w-old, w-new were not. Deploy again with --breaking to assign them anyway.',
+        ),
+      ])
+      expect(refused.stderr).toContain(`1 entry, from ${timestamp}`)
+      expect(await planOf('w-old')).not.toBe('w.pro')
+      expect((await run('project', 'plan', 'w-old', 'w.pro')).code).toBe(1)
+      expect((await run('deploy', '--breaking')).stderr).toBe('')
+      expect([await planOf('w-old'), await planOf('w-new')]).toEqual(['w.pro', 'w.pro'])
+      await run('project', 'plan', 'w-old', 'default')
+      await run('project', 'plan', 'w-new', 'default')
     })
 
     test('stay as they are without an entry, and are written by pull', async () => {
@@ -97,9 +115,7 @@ export function projectJourneys(service: () => LocalService): void {
     })
 
     test('are listed, shown and set by commands', async () => {
-      expect((await run('project', 'plan', 'w-acme', 'w.free', '--breaking')).stdout).toBe(
-        'w-acme has the plan w.free.\n',
-      )
+      expect((await run('project', 'plan', 'w-acme', 'w.free')).stdout).toBe('w-acme has the plan w.free.\n')
       expect((await run('project', 'list', '--search', 'w-acme')).stdout).toMatch(
         /^PROJECT +PLAN +ENTRIES +BYTES +LAST ENTRY AT\nw-acme +w\.free +0 +0 /,
       )
