@@ -1,22 +1,18 @@
 import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { atMost } from '../../../base/cache-limit.ts'
 import { engineUnavailable } from '../../../base/errors.ts'
 import { syncPath, unlessMissing } from '../../../base/files/disk.ts'
 import { sqlText } from '../../../sql/names.ts'
+import type { InsertMark } from '../../engine.ts'
 import { insertLogFiles, insertLogFolder, type LogPosition, logPath, readInsertLog } from './insert-log.ts'
 import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 
 type ReadText = (sql: string) => Promise<string>
 
 /** An insert that is running, with what its table looked like before. */
-export interface PendingInsert {
-  table: string
-  directory: string
-  /** End of the table's log; undefined if it has none. */
-  log: LogPosition | undefined
-}
+export type PendingInsert = InsertMark & { log: LogPosition | undefined }
 
 interface TableFiles {
   parts: ReadonlySet<string>
@@ -83,6 +79,13 @@ export class InsertVerifier {
     const names = await readSystemTable(read, 'SELECT name FROM system.parts WHERE active AND table', table)
     const active = names.split('\n').flatMap((name) => parsePart(name) ?? [])
     return [...tokens.values()].every((part) => isCovered(part, active))
+  }
+
+  /** Whether a table has rows of an insert, or of a later one. A data directory may have another place by now. */
+  async hasInserts({ table, directory, log }: InsertMark, read: ReadText): Promise<boolean> {
+    const current = await this.#directoryOf(table, read)
+    if (current === undefined || basename(current) !== basename(directory)) return false
+    return (await readInsertLog(current, { since: log })).tokens.size > 0
   }
 
   /** A table that was dropped and recreated since has another directory, and its whole log is newer than the insert. */
