@@ -5,14 +5,18 @@ import { atMost } from '../../../base/cache-limit.ts'
 import { engineUnavailable } from '../../../base/errors.ts'
 import { syncPath, unlessMissing } from '../../../base/files/disk.ts'
 import { sqlText } from '../../../sql/names.ts'
-import type { InsertMark } from '../../engine.ts'
 import { insertLogFiles, insertLogFolder, type LogPosition, logPath, readInsertLog } from './insert-log.ts'
 import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 
 type ReadText = (sql: string) => Promise<string>
 
 /** An insert that is running, with what its table looked like before. */
-export type PendingInsert = InsertMark & { log: LogPosition | undefined }
+export interface PendingInsert {
+  table: string
+  directory: string
+  /** End of the table's log; absent if it has none. */
+  log?: LogPosition | undefined
+}
 
 interface TableFiles {
   parts: ReadonlySet<string>
@@ -82,7 +86,7 @@ export class InsertVerifier {
   }
 
   /** Whether a table has rows of an insert, or of a later one. A data directory may have another place by now. */
-  async hasInserts({ table, directory, log }: InsertMark, read: ReadText): Promise<boolean> {
+  async hasInserts({ table, directory, log }: PendingInsert, read: ReadText): Promise<boolean> {
     const current = await this.#directoryOf(table, read)
     if (current === undefined || basename(current) !== basename(directory)) return false
     return (await readInsertLog(current, { since: log })).tokens.size > 0
