@@ -22,7 +22,15 @@ import {
   runtimeDirectoryOf,
   storeOf,
 } from './embedded/server-config.ts'
-import type { InsertInto, Limits, NodeState, QueryResult, Statement } from './engine.ts'
+import type {
+  InsertInto,
+  InsertLimits,
+  InsertMark,
+  Limits,
+  NodeState,
+  QueryResult,
+  Statement,
+} from './engine.ts'
 import { queryText } from './json-rows.ts'
 import { type EngineNode, ServerEngine } from './server-engine.ts'
 
@@ -65,6 +73,10 @@ export class EmbeddedEngine extends ServerEngine<EmbeddedNode> {
     const [node] = this.nodes
     node.start()
     await this.whenReady(node.startWithinMs)
+  }
+
+  hasInserts(mark: InsertMark): Promise<boolean> {
+    return this.nodes[0].hasInserts(mark)
   }
 }
 
@@ -195,9 +207,16 @@ class EmbeddedNode implements EngineNode {
     return this.#supervised(limits, undefined, (own) => service.command(statement, own))
   }
 
-  async insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
+  hasInserts(mark: InsertMark): Promise<boolean> {
     const { service } = this.#open()
-    return this.#supervised(limits, undefined, (own) => this.#insertVerified(service, target, rows, own))
+    return this.#verifier.hasInserts(mark, (sql) => queryText(service, { sql }, this.#checkLimits))
+  }
+
+  async insert(target: InsertInto, rows: Buffer, { onSend, ...limits }: InsertLimits): Promise<void> {
+    const { service } = this.#open()
+    return this.#supervised(limits, undefined, (own) =>
+      this.#insertVerified(service, target, rows, { ...own, ...(onSend && { onSend }) }),
+    )
   }
 
   #open(): Clients {
@@ -223,11 +242,12 @@ class EmbeddedNode implements EngineNode {
     service: ClickHouseClient,
     target: InsertInto,
     rows: Buffer,
-    limits: Limits,
+    { onSend, ...limits }: InsertLimits,
   ): Promise<void> {
     const read = (sql: string) => queryText(service, { sql }, this.#checkLimits)
     const table = target.table.includes('.') ? target.table : `${database}.${target.table}`
     const pending = await this.#verifier.begin(table, read).catch(diskTrouble)
+    if (pending) onSend?.(pending)
     try {
       await service.insert(target, rows, limits)
     } catch (error) {

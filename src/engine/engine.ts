@@ -7,7 +7,9 @@ export interface Engine {
   readonly database: string
   query(statement: Statement, limits: Limits): Promise<QueryResult>
   /** Resolves when the rows are on disk. */
-  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void>
+  insert(target: InsertInto, rows: Buffer, limits: InsertLimits): Promise<void>
+  /** Whether a table has rows of inserts that were sent after a mark. Only an embedded engine gives marks. */
+  hasInserts?(mark: InsertMark): Promise<boolean>
   /** Runs DDL and other statements without a result. */
   command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void>
   state(): EngineState
@@ -44,6 +46,19 @@ export interface Limits {
   readonly isolated?: boolean
   /** Sent to the engine, which may record spans of its own. */
   readonly trace?: TraceContext
+}
+
+export interface InsertLimits extends Limits {
+  /** Called before the rows are sent, each time. */
+  readonly onSend?: (mark: InsertMark) => void
+}
+
+/** A place in the engine's log of the inserts of a table. A plain value, which another process can use. */
+export interface InsertMark {
+  table: string
+  directory: string
+  /** End of the table's log; undefined if it has none. */
+  log?: { file: string; bytes: number } | undefined
 }
 
 /** An origin of statements, such as a caller or an endpoint. */

@@ -1,7 +1,16 @@
 import { EventEmitter, once } from 'node:events'
 import { timeLimit, withDeadline } from '../base/clock.ts'
 import { engineUnavailable, isolationUnverified, queryCancelled } from '../base/errors.ts'
-import type { Engine, EngineState, InsertInto, Limits, NodeState, QueryResult, Statement } from './engine.ts'
+import type {
+  Engine,
+  EngineState,
+  InsertInto,
+  InsertLimits,
+  Limits,
+  NodeState,
+  QueryResult,
+  Statement,
+} from './engine.ts'
 import { isNodeTrouble, isUnreachable } from './engine-errors.ts'
 
 /** A ClickHouse server, and how it is reached. */
@@ -76,9 +85,11 @@ export abstract class ServerEngine<Node extends EngineNode = EngineNode> impleme
   }
 
   /** With a token, the cluster stores the rows once, whichever nodes receive them. */
-  insert(target: InsertInto, rows: Buffer, limits: Limits): Promise<void> {
+  insert(target: InsertInto, rows: Buffer, { onSend, ...limits }: InsertLimits): Promise<void> {
     const isOnce = target.settings?.insert_deduplication_token !== undefined
-    return this.#run(limits, isOnce, (node, rest) => node.insert(target, rows, rest))
+    return this.#run(limits, isOnce, (node, rest) =>
+      node.insert(target, rows, { ...rest, ...(onSend && { onSend }) }),
+    )
   }
 
   command(statement: Omit<Statement, 'format'>, limits: Limits): Promise<void> {

@@ -1,17 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { engineUnavailable, rateLimited } from '../base/errors.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine, InsertMark } from '../engine/engine.ts'
 import { isDiskTrouble, isUnreadableRow } from '../engine/engine-errors.ts'
+import type { PendingCounts } from '../projects/usage-journal.ts'
 import { Lines } from './lines.ts'
 
 interface CommitterOptions {
-  engine: Pick<Engine, 'insert'>
+  engine: Pick<Engine, 'insert' | 'hasInserts'>
   /** Maximum bytes that wait or are being inserted; further requests get 429. */
   maxPendingBytes: number
   maxInsertBytes: number
   attempts: number
   /** Called with the lines that are on disk now, in the order in which they were stored. */
   onStored?: (source: string, lines: Iterable<Buffer>) => void
+  /** Keeps counts of lines that may be stored although the service is killed before it knows. */
+  pending?: {
+    begin: (mark: InsertMark, counts: readonly PendingCounts[]) => void
+    end: (counts: readonly PendingCounts[]) => void
+  }
   /** Waits between two attempts: a remote server that is down refuses at once. */
   pause: (ms: number) => Promise<void>
 }
@@ -24,6 +30,7 @@ const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata'] as c
 export interface Batch {
   source: string
   lines: Lines
+  counts?: PendingCounts
   /** Makes the lines an insert of their own, which the engine stores once however often it is sent. */
   token?: string | undefined
   /** The rest of a request that is already stored in part; never refused. */
@@ -109,10 +116,19 @@ export class Committer {
   async #commit(source: string, group: Waiting[]): Promise<void> {
     const lines = Lines.join(group.map((waiting) => waiting.lines))
     const refused = new Map<number, string>()
+    const counts = group.flatMap((waiting) => waiting.counts ?? [])
+    const { token, attempts = this.#options.attempts } = group[0] as Waiting
+    let mark: InsertMark | undefined
+    const onSend = (sent: InsertMark) => {
+      if (mark === undefined && counts.length > 0) this.#options.pending?.begin(sent, counts)
+      mark ??= sent
+    }
     try {
-      const { token = randomUUID(), attempts = this.#options.attempts } = group[0] as Waiting
-      await this.#store({ source, lines, from: 0, to: lines.count, token, attempts }, refused)
+      const part = { source, lines, from: 0, to: lines.count, token: token ?? randomUUID(), attempts, onSend }
+      await this.#store(part, refused)
+      if (token !== undefined && mark && refused.size === 0) await this.#findRepeated(mark, counts)
     } catch (error) {
+      this.#options.pending?.end(counts)
       for (const waiting of group) waiting.reject(error)
       return
     }
@@ -126,6 +142,12 @@ export class Committer {
       first += waiting.lines.count
       waiting.resolve(own)
     }
+  }
+
+  /** The engine takes an insert with a token that it knows for a repeated one, and stores nothing. */
+  async #findRepeated(mark: InsertMark, counts: readonly PendingCounts[]): Promise<void> {
+    const isStored = (await this.#options.engine.hasInserts?.(mark).catch(() => true)) ?? true
+    if (!isStored) for (const each of counts) each.isRepeated = true
   }
 
   /** Finds lines that the engine cannot read by halving the insert, so that the others are stored. */
@@ -145,7 +167,7 @@ export class Committer {
     }
   }
 
-  async #insert({ source, lines, from, to, token, attempts }: Part): Promise<void> {
+  async #insert({ source, lines, from, to, token, attempts, onSend }: Part): Promise<void> {
     const { engine, pause } = this.#options
     const settings = {
       // Merges build them.
@@ -159,7 +181,7 @@ export class Committer {
     const target = { table: source, columns, format: 'JSONEachRow' as const, settings }
     for (let attempt = 1; ; attempt++) {
       try {
-        await engine.insert(target, lines.between(from, to), { deadlineMs: 60_000 })
+        await engine.insert(target, lines.between(from, to), { deadlineMs: 60_000, onSend })
         return
       } catch (error) {
         // The lines may have been stored or not; the token makes sure that they are stored once.
@@ -178,6 +200,7 @@ interface Part {
   to: number
   token: string
   attempts: number
+  onSend: (mark: InsertMark) => void
 }
 
 function* without(lines: Lines, refused: ReadonlyMap<number, string>): Generator<Buffer> {

@@ -36,7 +36,7 @@ interface EntryStoreOptions {
   /** How often an insert is sent while the engine is away. */
   attempts: number
   /** Refuses entries of projects beyond the limits of their plan, and counts the others. */
-  quotas: Pick<Quotas, 'admit'>
+  quotas: Pick<Quotas, 'admit' | 'pending'>
 }
 
 /** Stores all entries: those of requests, those that are rejected in quarantine, and those of the service itself. */
@@ -52,6 +52,7 @@ export class EntryStore {
       maxPendingBytes: options.maxPendingBytes,
       maxInsertBytes: 32 * 2 ** 20,
       attempts: options.attempts,
+      pending: options.quotas.pending,
       pause: (ms) => delay(ms),
     })
   }
@@ -80,7 +81,10 @@ export class EntryStore {
     const quarantine = (part: string) => ({ source: quarantineSource, token: token && `${token}/${part}` })
     const stored = lines.count > 0 ? arrivals.begin(source) : undefined
     const [refused, notKept] = await this.#committer
-      .submit({ source, lines, token }, { ...quarantine('rejected'), lines: batch.quarantine })
+      .submit(
+        { source, lines, token, counts: admission.counts },
+        { ...quarantine('rejected'), lines: batch.quarantine },
+      )
       .finally(stored)
     admission.stored(refused)
     const errors = [...batch.errors]

@@ -2,12 +2,12 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Timers } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { serviceLine } from '../base/service-line.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Engine, InsertMark } from '../engine/engine.ts'
 import { outputJson, queryRows, writeJsonRows } from '../engine/json-rows.ts'
 import { usedSql } from '../engine/project-tables.ts'
 import { type Counts, type DayCount, DayCounts, type QuotaEvent } from './day-counts.ts'
 import { limitsDay, type Plan } from './plan.ts'
-import type { JournaledCount, UsageJournal } from './usage-journal.ts'
+import type { JournaledCount, PendingCounts, UsageJournal } from './usage-journal.ts'
 
 interface ProjectUsageOptions {
   engine: Engine
@@ -64,10 +64,20 @@ export class ProjectUsage {
     this.#storeReport = store
   }
 
-  /** Stores what an earlier process counted and did not store before it was killed. */
+  /** Keeps counts of lines in the journal while the engine stores them. */
+  readonly pending = {
+    begin: (mark: InsertMark, counts: readonly PendingCounts[]) => {
+      this.#journal((journal) => journal.begin(mark, counts, this.#options.time.wall.now()))
+    },
+    end: (counts: readonly PendingCounts[]) => this.#journal((journal) => journal.append([], counts)),
+  }
+
+  /** Stores what an earlier process counted, or would have counted, before it was killed. */
   async open(): Promise<void> {
-    const { journal } = this.#options
-    await this.#insert(journal.read())
+    const { engine, journal } = this.#options
+    const { totals, inserts } = journal.read()
+    for (const { mark, counts } of inserts) if (await engine.hasInserts?.(mark)) totals.push(...counts)
+    await this.#insert(totals)
     journal.clear()
   }
 
@@ -92,16 +102,26 @@ export class ProjectUsage {
   }
 
   /** Counts entries that were stored, on the day on which they were admitted. */
-  stored(counted: readonly { count: DayCount; counts: Counts }[]): void {
-    if (counted.length === 0) return
+  stored(sent: PendingCounts['counted'], pending: PendingCounts = { counted: sent }): void {
+    // The entries are those of an earlier request, which counted.
+    const counted = pending.isRepeated ? [] : sent
     for (const { count, counts } of counted) {
       count.entries += counts.entries
       count.bytes += counts.bytes
       count.lastMs = this.#options.time.wall.now()
       this.change(count)
     }
+    this.#journal((journal) =>
+      journal.append(
+        counted.map(({ count }) => count),
+        [pending],
+      ),
+    )
+  }
+
+  #journal(work: (journal: UsageJournal) => void): void {
     try {
-      this.#options.journal.append(counted.map(({ count }) => count))
+      work(this.#options.journal)
     } catch (error) {
       // The entries are stored, so their sender must not send them again.
       if (!this.#journalFails)

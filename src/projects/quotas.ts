@@ -2,6 +2,7 @@ import type { Counts, DayCount } from './day-counts.ts'
 import { type ProjectLines, type ProjectRun, projectRuns } from './line-projects.ts'
 import { limitsDay, type Plan } from './plan.ts'
 import type { ProjectUsage } from './project-usage.ts'
+import type { PendingCounts } from './usage-journal.ts'
 
 export const quotaExceededReason = 'quota_exceeded'
 
@@ -16,6 +17,8 @@ export interface Admission {
   over: ReadonlySet<number>
   /** Indices of rejected lines that would use up more than what is left of the day. */
   notKept: ReadonlySet<number>
+  /** Of the lines that may be stored. */
+  counts: PendingCounts
   /** Counts the lines that were stored: all others but these. */
   stored(refused?: ReadonlyMap<number, unknown>): void
   /** Must be called at the end, whether or not lines were stored. */
@@ -35,6 +38,11 @@ export class Quotas {
 
   constructor(options: QuotasOptions) {
     this.#options = options
+  }
+
+  /** See `Committer`. */
+  get pending() {
+    return this.#options.usage.pending
   }
 
   /** The lines of a request, and those that the quarantine would keep of it. */
@@ -66,15 +74,21 @@ export class Quotas {
       const kept = take(rejected, run, leftOf(plan, count, count.quarantined), notKept, full)
       for (const unit of units) count.quarantined[unit] += kept[unit]
     }
+    const admitted = runs.map(({ count, reserved }) => ({ count, counts: reserved }))
+    const pending: PendingCounts = { counted: admitted.filter(({ counts }) => counts.entries > 0) }
     return {
       over,
       notKept,
+      counts: pending,
       stored: (refused = new Map()) => {
         const counted = runs.map(({ run, count, reserved }) => ({
           count,
           counts: refused.size === 0 ? reserved : countsWithout(lines, run, over, refused),
         }))
-        usage.stored(counted.filter(({ counts }) => counts.entries > 0))
+        usage.stored(
+          counted.filter(({ counts }) => counts.entries > 0),
+          pending,
+        )
         for (const { count, plan, isLimited, full } of runs) {
           if (!isLimited) continue
           for (const unit of units) this.#report(count, plan, unit, full.has(unit) ? 100 : 0)

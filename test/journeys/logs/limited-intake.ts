@@ -54,10 +54,11 @@ export async function openLimitedIntake(
   const admission = {
     notKept: new Set<number>(),
     over: new Set<number>(),
+    counts: { counted: [] },
     stored: () => {},
     release: () => {},
   }
-  const quotas = { admit: async () => admission }
+  const quotas = { admit: async () => admission, pending: { begin: () => {}, end: () => {} } }
   const tail = { publish: choices.onStored ?? (() => {}) }
   const intake = new LogIntake({
     store: new EntryStore({ engine, disk, arrivals, tail, quotas, maxPendingBytes, attempts: 2 }),

@@ -170,3 +170,58 @@ test('usage has every acknowledged entry after the service was killed', async ()
     }
   }
 })
+
+test('usage equals what is stored after the service was killed under load, also when senders repeat their requests', async () => {
+  const token = 'a-token-that-stays'
+  const environment = {
+    WELLHEAD_ADMIN_TOKEN: token,
+    WELLHEAD_DATA_DIR: at('loaded'),
+    WELLHEAD_STATISTICS: 'off',
+  }
+  const first = spawnService([], { ...environment, WELLHEAD_PORT: '0' })
+  const url = await first.ready()
+  const sources = ['edge_logs', 'auth_logs', 'postgres_logs', 'function_logs']
+  let acknowledged = 0
+  /** Requests with a key that got no response, which senders repeat. */
+  const open: { source: string; key: string }[] = []
+  const post = (to: { url: string }, source: string, project: string, key?: string) =>
+    ask(to, token, 'POST', `/api/logs?source=${source}`, [{ project }, { project }], {
+      ...(key !== undefined && { 'Idempotency-Key': key }),
+    })
+  const sender = async (source: string, isKeyed: boolean) => {
+    for (let n = 0; ; n++) {
+      const key = isKeyed ? `${source} ${n}` : undefined
+      try {
+        await post({ url }, source, isKeyed ? 'keyed' : 'unkeyed', key)
+        acknowledged++
+      } catch {
+        if (key !== undefined) open.push({ source, key })
+        return
+      }
+    }
+  }
+  const senders = sources.flatMap((source) => [sender(source, true), sender(source, false)])
+  await vi.waitFor(() => expect(acknowledged).toBeGreaterThan(50), 60_000)
+  // The engine still stores what it has received before it ends.
+  process.kill(first.child.pid as number, 'SIGKILL')
+  await Promise.all([first.exit, ...senders])
+  await vi.waitFor(() => checkUnused(at('loaded')), 20_000)
+  const next = await openService({ engine: 'embedded', dataDir: at('loaded'), environment })
+  try {
+    const compare = async () => {
+      const { body } = await ask(next, token, 'GET', '/api/project-usage')
+      const used = body.map(({ project, entries }: UsageRow) => [project, entries])
+      const all = sources.map((source) => `SELECT project FROM ${source}`).join(' UNION ALL ')
+      const query = `SELECT project, toUInt32(count()) AS n FROM (${all}) GROUP BY project ORDER BY project`
+      const stored = await ask(next, token, 'POST', '/api/sql', { query })
+      expect(used).toEqual(
+        stored.body.result.map(({ project, n }: { project: string; n: number }) => [project, n]),
+      )
+    }
+    await compare()
+    for (const { source, key } of open) expect((await post(next, source, 'keyed', key)).status).toBe(200)
+    await compare()
+  } finally {
+    await next.close()
+  }
+})

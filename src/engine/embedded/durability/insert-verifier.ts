@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { atMost } from '../../../base/cache-limit.ts'
 import { engineUnavailable } from '../../../base/errors.ts'
@@ -14,8 +14,8 @@ type ReadText = (sql: string) => Promise<string>
 export interface PendingInsert {
   table: string
   directory: string
-  /** End of the table's log; undefined if it has none. */
-  log: LogPosition | undefined
+  /** End of the table's log; absent if it has none. */
+  log?: LogPosition | undefined
 }
 
 interface TableFiles {
@@ -83,6 +83,13 @@ export class InsertVerifier {
     const names = await readSystemTable(read, 'SELECT name FROM system.parts WHERE active AND table', table)
     const active = names.split('\n').flatMap((name) => parsePart(name) ?? [])
     return [...tokens.values()].every((part) => isCovered(part, active))
+  }
+
+  /** Whether a table has rows of an insert, or of a later one. A data directory may have another place by now. */
+  async hasInserts({ table, directory, log }: PendingInsert, read: ReadText): Promise<boolean> {
+    const current = await this.#directoryOf(table, read)
+    if (current === undefined || basename(current) !== basename(directory)) return false
+    return (await readInsertLog(current, { since: log })).tokens.size > 0
   }
 
   /** A table that was dropped and recreated since has another directory, and its whole log is newer than the insert. */

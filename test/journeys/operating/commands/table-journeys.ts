@@ -129,6 +129,27 @@ export function tableJourneys(service: () => LocalService): void {
       rmSync(join(path, 'tables/w_single.yaml'))
     })
 
+    test('name the projects that were erased among their rows, and are not sent unless that is confirmed', async () => {
+      write('tables/w_tenants.yaml', '')
+      write('tables/w_tenants.csv', 'project,seats\nw-erased,1\nw-kept,2\n')
+      expect((await run('deploy')).code).toBe(0)
+      expect((await api('POST', '/api/erasures', { project: 'w-erased' })).status).toBe(202)
+      const kept = [{ project: 'w-kept', seats: 2 }]
+      expect(await rowsOf('w_tenants')).toEqual(kept)
+      for (const command of [['diff'], ['deploy', '--dry-run'], ['deploy']]) {
+        const { code, stderr } = await run(...command)
+        expect([code, stderr]).toEqual([1, expect.stringContaining('tables/w_tenants.csv: ')])
+        expect(stderr).toContain('rows of erased projects would come back: "w-erased"')
+        expect(stderr).toContain('Use --restore-erased to send them anyway.')
+      }
+      expect(await rowsOf('w_tenants')).toEqual(kept)
+      expect((await run('diff', '--restore-erased')).code).toBe(0)
+      expect((await run('deploy', '--restore-erased')).code).toBe(0)
+      expect(await rowsOf('w_tenants')).toEqual([{ project: 'w-erased', seats: 1 }, ...kept])
+      for (const file of ['tables/w_tenants.yaml', 'tables/w_tenants.csv']) rmSync(join(path, file))
+      expect((await api('DELETE', '/api/tables/w_tenants')).status).toBe(204)
+    })
+
     test('report rows without a definition, and rows that cannot be read', async () => {
       write('tables/w_other.csv', 'id\na\n')
       write('tables/w_customers.csv', 'id,id\na,b\n')
