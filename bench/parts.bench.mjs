@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { lineOf, RequestEntries } from '../build/observability/request-statistics.js'
+import { lineOf, RequestEntries } from '../build/features/statistics/request-statistics.js'
 import { partsRead, planOf, sizeOf, statementsOf } from './databases/query-sides.mjs'
 import { openClient } from './support/http-client.mjs'
 import { command, partsOf, readRows } from './support/measured-tables.mjs'

@@ -1,6 +1,6 @@
 /** Bundles Wellhead with its dependencies into dist, because Node starts faster with few files; and the client. */
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 
@@ -28,9 +28,9 @@ export async function bundle() {
   const alone = { output: { codeSplitting: false } }
   const outputs = [
     await bundleOne({ main: 'src/main.ts' }, fewFiles()),
-    await bundleOne({ 'engine-host': 'src/engine/embedded/host.ts' }, alone),
-    await bundleOne({ decoder: 'src/intake/decoder-worker.ts' }, alone),
-    await bundleOne({ 'row-reader': 'src/tables/row-worker.ts' }, alone),
+    await bundleOne({ 'engine-host': 'src/core/engine/embedded/host.ts' }, alone),
+    await bundleOne({ decoder: 'src/core/intake/decoder-worker.ts' }, alone),
+    await bundleOne({ 'row-reader': 'src/features/tables/row-worker.ts' }, alone),
   ]
   return outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
 }
@@ -113,9 +113,9 @@ function fewFiles() {
       assign('command-line', first)
       const importsOf = (ids) =>
         [...ids].flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
-      const isOurs = (id) => id.startsWith(join(root, 'src/cli/'))
+      const isOurs = (id) => /^src\/(?:cli\/|features\/.*commands)/.test(relative(root, id))
       const isLight = (ids) =>
-        ![...ids].some((id) => /\/node_modules\/zod\/|\/src\/engine\/embedded\//.test(id))
+        ![...ids].some((id) => /\/node_modules\/zod\/|\/src\/core\/engine\/embedded\//.test(id))
       const lightOf = (ids) =>
         importsOf(ids)
           .map((id) => closureOf([id]))
@@ -127,7 +127,7 @@ function fewFiles() {
         .map((id) => closureOf([id]))
       for (const ids of closures) if (!ids.has(join(root, 'src/app.ts'))) assign('commands', ids)
       for (const ids of closures) assign('service', ids)
-      assign('logflare', closureOf([join(root, 'src/logflare/gateway.ts')]))
+      assign('logflare', closureOf([join(root, 'src/features/supabase/gateway.ts')]))
       const library = (name) => [...this.getModuleIds()].filter((id) => id.includes(`/node_modules/${name}/`))
       assign('sign-in', closureOf(library('openid-client')))
       assign('email', closureOf(library('nodemailer')))

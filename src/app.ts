@@ -1,19 +1,19 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { loadAdminToken } from './access/admin-token.ts'
 import { followChanges } from './app/after-changes.ts'
 import { createHttp, type Http } from './app/create-http.ts'
 import { createParts, type Parts } from './app/create-parts.ts'
 import { createStorage } from './app/create-storage.ts'
 import type { ServiceOptions } from './app/service-options.ts'
-import { prepareDataDirectory } from './base/files/data-directory.ts'
-import { droppedLinesOf } from './base/log.ts'
-import { packageFile, version } from './base/package-file.ts'
-import { refuseNewerData, writeDataVersion } from './catalog/data-version.ts'
-import { readDefinitions } from './endpoints/definition/definition-file.ts'
-import type { Phase } from './http/phase.ts'
-import { gatewayTokens } from './logflare/rewrite-url.ts'
-import { addFigures, sourceStorage } from './observability/figures.ts'
+import { loadAdminToken } from './core/access/admin-token.ts'
+import { prepareDataDirectory } from './core/base/files/data-directory.ts'
+import { droppedLinesOf } from './core/base/log.ts'
+import { packageFile, version } from './core/base/package-file.ts'
+import { refuseNewerData, writeDataVersion } from './core/catalog/data-version.ts'
+import { readDefinitions } from './core/endpoints/definition/definition-file.ts'
+import type { Phase } from './core/http/phase.ts'
+import { addFigures, sourceStorage } from './features/statistics/figures.ts'
+import { gatewayTokens } from './features/supabase/rewrite-url.ts'
 
 export type Service = Awaited<ReturnType<typeof startService>>
 
@@ -137,7 +137,7 @@ function readFigures({ time, log }: ServiceOptions, parts: Parts, { streams }: H
 async function createLogflare({ environment }: ServiceOptions, parts: Parts, server: FastifyInstance) {
   const tokens = gatewayTokens(environment)
   if (!tokens) return undefined
-  const { createGateway } = await import('./logflare/gateway.ts')
+  const { createGateway } = await import('./features/supabase/gateway.ts')
   const { access, engine, sources, calls, runner } = parts
   return createGateway({ server, access, tokens, engine, sources, calls, runner })
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /** The process edge: only this file uses arguments, environment, signals and exit codes of the process. */
 import type { WriteStream } from 'node:tty'
-import { systemClock } from './base/clock.ts'
-import { showSourcePositions } from './base/source-positions.ts'
-import { type CommandIo, type CommandOutput, colorsFor, exitCodes } from './cli/command-io.ts'
+import { type CommandIo, type CommandOutput, colorsFor, exitCodes } from './cli/kit/command-io.ts'
 import { runProgram } from './cli/program.ts'
+import { systemClock } from './core/base/clock.ts'
+import { showSourcePositions } from './core/base/source-positions.ts'
 
 /** Width of lines if the output is not a terminal. */
 const defaultColumns = 120

@@ -1,4 +1,4 @@
-import { Query } from '../../build/sql/query.js'
+import { Query } from '../../build/core/sql/query.js'
 import { alternate, timesOf } from '../support/rounds.mjs'
 import { duckdbQuery, duckdbRows } from './duckdb-layout.mjs'
 import { postgresQuery, postgresRows } from './postgres-layout.mjs'

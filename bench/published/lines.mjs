@@ -2,7 +2,7 @@
  * Log lines of the shape of "Quickwit vs Loki" (quickwit-oss/benchmarks): generated lines of Filebeat from CloudWatch.
  * The same seed gives the same lines, whichever part of them is made. They have 841 bytes on average, the published ones 872.
  */
-import { randomOf, uuidOf } from '../../build/demo/random.js'
+import { randomOf, uuidOf } from '../../build/features/demo/random.js'
 
 /** A word of 0.8 % of the messages, as in the published queries. */
 export const wantedWord = 'queen'

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { EmbeddedEngine } from '../../build/engine/embedded-engine.js'
+import { EmbeddedEngine } from '../../build/core/engine/embedded-engine.js'
 
 /** An engine by itself, in a process of its own. */
 export function createEngine({ dataDir, engineNode, patience }) {

@@ -1,6 +1,6 @@
-import { builtInSources } from '../../build/catalog/built-in-sources.js'
-import { singleServer } from '../../build/engine/cluster/topology.js'
-import { createSourceTable } from '../../build/engine/tables.js'
+import { builtInSources } from '../../build/core/catalog/built-in-sources.js'
+import { singleServer } from '../../build/core/engine/cluster/topology.js'
+import { createSourceTable } from '../../build/core/engine/tables.js'
 
 /** Merges of the larger tables take their time. */
 const limits = { deadlineMs: 3_600_000 }

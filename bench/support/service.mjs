@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { startService } from '../../build/app.js'
-import { systemTime } from '../../build/base/clock.js'
-import { readSettings } from '../../build/base/settings.js'
+import { systemTime } from '../../build/core/base/clock.js'
+import { readSettings } from '../../build/core/base/settings.js'
 import { atTheEnd } from './at-the-end.mjs'
 
 export async function openService({ engineNode, patience, clock, environment = {} }) {

@@ -1,5 +1,5 @@
-import { demoSources, demoTraffic } from '../../build/demo/traffic.js'
-import { projects } from '../../build/demo/world.js'
+import { demoSources, demoTraffic } from '../../build/features/demo/traffic.js'
+import { projects } from '../../build/features/demo/world.js'
 
 export const sampleProject = projects[0].ref
 

@@ -2,9 +2,9 @@
  * Entries of the demo, for 2,000 projects whose sizes follow Zipf's law. The same seed gives the same entries. Values that
  * are unique in life (ids, rays, keys) are random here as well, since they decide how well the rest compresses.
  */
-import { sources } from '../../build/demo/entries.js'
-import { randomOf, uuidOf } from '../../build/demo/random.js'
-import { projects as demoProjects } from '../../build/demo/world.js'
+import { sources } from '../../build/features/demo/entries.js'
+import { randomOf, uuidOf } from '../../build/features/demo/random.js'
+import { projects as demoProjects } from '../../build/features/demo/world.js'
 
 const projectCount = 2_000
 

@@ -1,4 +1,4 @@
-// Starts the engine's server once, in the directory given, as src/engine/embedded/host.ts does, and uses it. What an emulator
+// Starts the engine's server once, in the directory given, as src/core/engine/embedded/host.ts does, and uses it. What an emulator
 // gets wrong shows in threads, in JSON and in loops over wide registers.
 
 const fs = require('node:fs')

@@ -1,4 +1,4 @@
-import { resultTag } from '../endpoints/call/call.ts'
+import { resultTag } from '../core/endpoints/call/call.ts'
 import type { Http } from './create-http.ts'
 import type { Parts } from './create-parts.ts'
 

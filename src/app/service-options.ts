@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
-import type { Clock, Timers } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { Settings } from '../base/settings.ts'
-import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
-import type { checkIsolation } from '../engine/cluster/isolation-check.ts'
-import type { ConsoleFiles } from '../http/routes/console.ts'
+import type { Clock, Timers } from '../core/base/clock.ts'
+import type { Log } from '../core/base/log.ts'
+import type { Settings } from '../core/base/settings.ts'
+import type { EndpointDefinition } from '../core/endpoints/definition/definition.ts'
+import type { checkIsolation } from '../core/engine/cluster/isolation-check.ts'
+import type { ConsoleFiles } from '../features/console/routes.ts'
 
 export interface ServiceOptions {
   settings: Settings

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { memoryIo } from '../../test/support/memory-io.ts'
-import { version } from '../base/package-file.ts'
-import { flagOf, settingNames } from '../base/settings.ts'
-import { colorsFor } from './command-io.ts'
+import { version } from '../core/base/package-file.ts'
+import { flagOf, settingNames } from '../core/base/settings.ts'
+import { colorsFor } from './kit/command-io.ts'
 import { runProgram } from './program.ts'
 
 async function run(...args: string[]) {

@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander'
-import { WellheadError } from '../base/errors.ts'
-import { OperatorError } from '../base/operator-error.ts'
-import { version } from '../base/package-file.ts'
-import { startHere } from './command.ts'
-import { CommandFailure, type CommandIo, exitCodes } from './command-io.ts'
+import { WellheadError } from '../core/base/errors.ts'
+import { OperatorError } from '../core/base/operator-error.ts'
+import { version } from '../core/base/package-file.ts'
+import { startHere } from './kit/command.ts'
+import { CommandFailure, type CommandIo, exitCodes } from './kit/command-io.ts'
 
 type Define = (command: Command, io: CommandIo) => void
 
@@ -40,14 +40,14 @@ const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
   serve: async () => (await import('./serve/serve-command.ts')).defineServe,
   token: async () => (await import('./commands/token-commands.ts')).defineToken,
   endpoint: async () => (await import('./commands/endpoint-commands.ts')).defineEndpoint,
-  alert: async () => (await import('./commands/alert-commands.ts')).defineAlert,
+  alert: async () => (await import('../features/alerts/commands.ts')).defineAlert,
   sql: async () => (await import('./commands/sql-command.ts')).defineSql,
-  source: async () => (await import('./commands/source-commands.ts')).defineSource,
-  table: async () => (await import('./commands/table-commands.ts')).defineTable,
-  project: async () => (await import('./commands/project-commands.ts')).defineProject,
-  logs: async () => (await import('./commands/logs-commands.ts')).defineLogs,
-  import: async () => (await import('./commands/data-commands.ts')).defineImport,
-  mcp: async () => (await import('./commands/mcp-command.ts')).defineMcp,
+  source: async () => (await import('../features/sources/commands.ts')).defineSource,
+  table: async () => (await import('../features/tables/commands.ts')).defineTable,
+  project: async () => (await import('../features/plans/commands.ts')).defineProject,
+  logs: async () => (await import('../features/logs/commands.ts')).defineLogs,
+  import: async () => (await import('../features/backup/commands.ts')).defineImport,
+  mcp: async () => (await import('../features/mcp/commands.ts')).defineMcp,
   init: async () => (await import('./workspace/new-files.ts')).defineInit,
   check: async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
   test: async () => (await import('./workspace/workspace-commands.ts')).defineTest,
@@ -55,10 +55,10 @@ const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
   deploy: async () => (await import('./workspace/deploy.ts')).defineDeploy,
   pull: async () => (await import('./workspace/pull.ts')).definePull,
   types: async () => (await import('./commands/types-command.ts')).defineTypes,
-  erase: async () => (await import('./commands/erase-command.ts')).defineErase,
-  backup: async () => (await import('./commands/data-commands.ts')).defineBackup,
-  restore: async () => (await import('./commands/data-commands.ts')).defineRestore,
-  copy: async () => (await import('./commands/data-commands.ts')).defineCopy,
+  erase: async () => (await import('../features/erasure/commands.ts')).defineErase,
+  backup: async () => (await import('../features/backup/commands.ts')).defineBackup,
+  restore: async () => (await import('../features/backup/commands.ts')).defineRestore,
+  copy: async () => (await import('../features/backup/commands.ts')).defineCopy,
   doctor: async () => (await import('./doctor/doctor.ts')).defineDoctor,
   completion: async () => (await import('./completion/completion-command.ts')).defineCompletion,
 }

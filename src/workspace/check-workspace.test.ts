@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endpoints } from '../endpoints/manage/endpoint-kind.ts'
+import { endpoints } from '../core/endpoints/manage/endpoint-kind.ts'
 import { problemOf, warningsOf } from './check-workspace.ts'
 
 const file = 'endpoints/sample.sql'

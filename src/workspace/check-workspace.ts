@@ -1,18 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createTwoFilesPatch } from 'diff'
-import type { ErrorBody } from '../base/errors.ts'
+import type { ErrorBody } from '../core/base/errors.ts'
 import {
   declareAdvice,
   type FileProblem,
   type FileWarning,
   sortProblems,
-} from '../base/files/file-problem.ts'
-import { OperatorError } from '../base/operator-error.ts'
-import { packageFile } from '../base/package-file.ts'
-import { type DefinitionFields, type Finding, type KindForm, usedBy } from '../definitions/kind.ts'
-import type { DeployedDefinition } from '../definitions/step.ts'
-import type { EndpointDefinition } from '../endpoints/definition/definition.ts'
-import { readDefinitions } from '../endpoints/definition/definition-file.ts'
+} from '../core/base/files/file-problem.ts'
+import { OperatorError } from '../core/base/operator-error.ts'
+import { packageFile } from '../core/base/package-file.ts'
+import { type DefinitionFields, type Finding, type KindForm, usedBy } from '../core/definitions/kind.ts'
+import type { DeployedDefinition } from '../core/definitions/step.ts'
+import type { EndpointDefinition } from '../core/endpoints/definition/definition.ts'
+import { readDefinitions } from '../core/endpoints/definition/definition-file.ts'
 import { kinds } from '../kinds.ts'
 import type { ServiceResponse, TemporaryService } from './temporary-service.ts'
 import type { EndpointTest } from './test-file.ts'

@@ -1,7 +1,7 @@
-import type { FileProblem } from '../base/files/file-problem.ts'
-import { type NewSource, projectKeys } from '../catalog/source.ts'
-import { readEntry } from '../intake/entry-batch.ts'
-import { Rules } from '../rules/rules.ts'
+import type { FileProblem } from '../core/base/files/file-problem.ts'
+import { type NewSource, projectKeys } from '../core/catalog/source.ts'
+import { readEntry } from '../core/intake/entry-batch.ts'
+import { Rules } from '../core/intake/rules/rules.ts'
 
 /** Entries of one source, as the lines that the engine stores. */
 export interface FixtureFile {

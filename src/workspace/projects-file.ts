@@ -1,9 +1,9 @@
 import { isMap, isScalar } from 'yaml'
 import { z } from 'zod'
-import { type FileProblem, readYamlFile } from '../base/files/file-problem.ts'
-import type { TextPosition, YamlFields } from '../base/files/yaml-fields.ts'
-import { must, problemSentence } from '../base/validation.ts'
-import { projectName } from '../projects/plan.ts'
+import { type FileProblem, readYamlFile } from '../core/base/files/file-problem.ts'
+import type { TextPosition, YamlFields } from '../core/base/files/yaml-fields.ts'
+import { must, problemSentence } from '../core/base/validation.ts'
+import { projectName } from '../features/plans/plan.ts'
 
 /** In the root of a workspace: the plan of each project. Others keep theirs. */
 export const projectsFileName = 'projects.yaml'

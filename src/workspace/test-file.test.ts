@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { describeFinding } from '../base/files/file-problem.ts'
+import { describeFinding } from '../core/base/files/file-problem.ts'
 import { readTestFile, updateRows } from './test-file.ts'
 
 function read(...lines: string[]) {

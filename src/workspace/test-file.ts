@@ -1,8 +1,8 @@
 import { isMap, type Node } from 'yaml'
 import { z } from 'zod'
-import { type FileProblem, readYamlFile } from '../base/files/file-problem.ts'
-import type { YamlFields } from '../base/files/yaml-fields.ts'
-import { isoInstant, must, text, valuesText } from '../base/validation.ts'
+import { type FileProblem, readYamlFile } from '../core/base/files/file-problem.ts'
+import type { YamlFields } from '../core/base/files/yaml-fields.ts'
+import { isoInstant, must, text, valuesText } from '../core/base/validation.ts'
 import { parseIsoTimestamp } from '../shared/timestamps.ts'
 
 const instant = isoInstant.refine((value) => (parseIsoTimestamp(value) ?? 0n) % 1000n === 0n, {

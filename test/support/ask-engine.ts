@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { keyHeader, runtimeDirectoryOf } from '../../src/engine/embedded/server-config.ts'
+import { keyHeader, runtimeDirectoryOf } from '../../src/core/engine/embedded/server-config.ts'
 
 /** Runs SQL on the engine of a running service, past the service. */
 export async function askEngine(dataDir: string, sql: string): Promise<string> {

@@ -1,4 +1,4 @@
-import type { Cacheable, CacheDirectives, RunFor } from '../../src/cache/cacheable.ts'
+import type { Cacheable, CacheDirectives, RunFor } from '../../src/core/cache/cacheable.ts'
 
 export type Seen =
   | { kind: 'hit' | 'stale'; value: number; age: number; failure?: string }

@@ -1,7 +1,7 @@
-import { engineUnavailable, WellheadError } from '../../src/base/errors.ts'
-import type { Cacheable, CacheDirectives, CallResponse, RunFor } from '../../src/cache/cacheable.ts'
-import { Result } from '../../src/cache/result.ts'
-import { ResultCache, type ResultCacheOptions } from '../../src/cache/result-cache.ts'
+import { engineUnavailable, WellheadError } from '../../src/core/base/errors.ts'
+import type { Cacheable, CacheDirectives, CallResponse, RunFor } from '../../src/core/cache/cacheable.ts'
+import { Result } from '../../src/core/cache/result.ts'
+import { ResultCache, type ResultCacheOptions } from '../../src/core/cache/result-cache.ts'
 import { type ManualTime, manualTime } from './manual-clock.ts'
 
 /** A call of tests, which chooses how it is computed. */

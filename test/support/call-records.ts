@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../src/observability/request-record.ts'
+import type { RequestRecord } from '../../src/core/http/request-record.ts'
 
 /** A cache hit by default. */
 export function callRecord(fields: Partial<RequestRecord> = {}): RequestRecord {

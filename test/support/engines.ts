@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { systemClock } from '../../src/base/clock.ts'
-import type { Log } from '../../src/base/log.ts'
-import { EngineProcess } from '../../src/engine/embedded/engine-process.ts'
-import type { HostOptions } from '../../src/engine/embedded/host-protocol.ts'
-import { EmbeddedEngine } from '../../src/engine/embedded-engine.ts'
-import type { Engine } from '../../src/engine/engine.ts'
+import { systemClock } from '../../src/core/base/clock.ts'
+import type { Log } from '../../src/core/base/log.ts'
+import { EngineProcess } from '../../src/core/engine/embedded/engine-process.ts'
+import type { HostOptions } from '../../src/core/engine/embedded/host-protocol.ts'
+import { EmbeddedEngine } from '../../src/core/engine/embedded-engine.ts'
+import type { Engine } from '../../src/core/engine/engine.ts'
 import { scratchDirectory } from './scratch.ts'
 
 export const emulated = process.env.WELLHEAD_ENGINE_NODE !== undefined

@@ -1,4 +1,4 @@
-import { type Clock, systemTime, type Timers } from '../../src/base/clock.ts'
+import { type Clock, systemTime, type Timers } from '../../src/core/base/clock.ts'
 
 /**
  * The time of the system, in which the seconds that a service lets pass before it follows up pass at once: before refused

@@ -1,4 +1,4 @@
-import type { Clock, Timers } from '../../src/base/clock.ts'
+import type { Clock, Timers } from '../../src/core/base/clock.ts'
 
 export interface ManualClock extends Clock {
   advance(ms: number): void

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { type CommandIo, type CommandOutput, colorsFor } from '../../src/cli/command-io.ts'
+import { type CommandIo, type CommandOutput, colorsFor } from '../../src/cli/kit/command-io.ts'
 import { manualClock } from './manual-clock.ts'
 
 export interface MemoryOutput extends CommandOutput {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { addFigures } from '../../src/observability/figures.ts'
-import { Metrics, RequestCounts } from '../../src/observability/metrics.ts'
+import { addFigures } from '../../src/features/statistics/figures.ts'
+import { Metrics, RequestCounts } from '../../src/features/statistics/metrics.ts'
 
 /** Metrics of an idle service. */
 export function idleMetrics(exists: (name: string) => boolean = () => true): Metrics {

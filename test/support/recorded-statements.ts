@@ -1,4 +1,4 @@
-import { ClickHouseHttp } from '../../src/engine/clickhouse-http.ts'
+import { ClickHouseHttp } from '../../src/core/engine/clickhouse-http.ts'
 
 /** Parameters of a request to the engine that differ from run to run. */
 const changing = new Set(['query_id', 'max_execution_time', 'insert_deduplication_token', 'session_id'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { queryText } from '../../src/engine/json-rows.ts'
+import { queryText } from '../../src/core/engine/json-rows.ts'
 import {
   connect,
   databaseForService,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { ClusterEngine, RemoteEngine, topologyOf } from '../../src/engine/cluster/cluster-engine.ts'
-import { queryRows } from '../../src/engine/json-rows.ts'
+import { ClusterEngine, RemoteEngine, topologyOf } from '../../src/core/engine/cluster/cluster-engine.ts'
+import { queryRows } from '../../src/core/engine/json-rows.ts'
 import { log, type OpenEngine, openEmbedded, openServer, type TestServer } from './engines.ts'
 import { openRelay, type Relay } from './network/relay.ts'
 

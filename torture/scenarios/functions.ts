@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { isSandboxFunction } from '../../src/sql/functions.ts'
+import { isSandboxFunction } from '../../src/core/sql/functions.ts'
 import { openEmbedded } from '../../test/support/engines.ts'
 import { FunctionTrials } from '../fuzz/function-trials.ts'
 import type { Scenario } from '../support/scenario.ts'

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { inspect } from 'node:util'
-import { randomOf } from '../../src/demo/random.ts'
+import { randomOf } from '../../src/features/demo/random.ts'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import type { Scenario, Verdict } from './scenario.ts'
 import type { SharedResources } from './shared-resources.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { formatDuration } from '../../base/text/duration.ts'
-import type { EndpointView } from '../../endpoints/manage/endpoint-kind.ts'
+import { formatDuration } from '../../core/base/text/duration.ts'
+import type { EndpointView } from '../../core/endpoints/manage/endpoint-kind.ts'
 import {
   addExamples,
   addServiceAction,
@@ -8,12 +8,12 @@ import {
   collectPair,
   collectValues,
   versionNumber,
-} from '../command.ts'
-import { CommandFailure, type CommandIo } from '../command-io.ts'
-import { type ListColumn, printFields, printJson, printList } from '../output/print.ts'
-import { apiPath, type ServiceClient } from '../service-client.ts'
+} from '../kit/command.ts'
+import { CommandFailure, type CommandIo } from '../kit/command-io.ts'
+import { type ListColumn, printFields, printJson, printList } from '../kit/output/print.ts'
+import { apiPath, type ServiceClient } from '../kit/service-client.ts'
+import { addRowsOptions, type RowsOptions, showRows } from '../kit/show-rows.ts'
 import type { NewOptions } from '../workspace/new-files.ts'
-import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
 
 const duration = (seconds: number | null) => (seconds === null ? null : formatDuration(seconds))
 

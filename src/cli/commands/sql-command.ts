@@ -4,10 +4,10 @@ import { resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
-import { addServiceAction, addServiceOptions, collectPair, wholeNumber } from '../command.ts'
-import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
-import { addRowsOptions, type RowsOptions, showRows } from './show-rows.ts'
+import type { JsonValue } from '../../core/endpoints/definition/parameter-declaration.ts'
+import { addServiceAction, addServiceOptions, collectPair, wholeNumber } from '../kit/command.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../kit/command-io.ts'
+import { addRowsOptions, type RowsOptions, showRows } from '../kit/show-rows.ts'
 
 interface SqlOptions extends RowsOptions {
   file?: string

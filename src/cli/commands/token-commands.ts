@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { scopeNames } from '../../access/caller.ts'
-import type { TokenView } from '../../access/token-admin.ts'
+import { scopeNames } from '../../core/access/caller.ts'
+import type { TokenView } from '../../core/access/token-admin.ts'
 import {
   addExamples,
   addServiceAction,
@@ -10,10 +10,10 @@ import {
   durationSeconds,
   instant,
   wholeNumber,
-} from '../command.ts'
-import { type CommandIo, confirm, usageFailure } from '../command-io.ts'
-import { type ListColumn, printFields, printList } from '../output/print.ts'
-import { apiPath, type ServiceClient } from '../service-client.ts'
+} from '../kit/command.ts'
+import { type CommandIo, confirm, usageFailure } from '../kit/command-io.ts'
+import { type ListColumn, printFields, printList } from '../kit/output/print.ts'
+import { apiPath, type ServiceClient } from '../kit/service-client.ts'
 
 interface TokenOptions {
   scope?: string[]

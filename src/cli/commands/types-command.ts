@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { writeWhole } from '../../base/files/disk.ts'
-import type { JsonSchema } from '../../base/validation.ts'
-import { addServiceAction, addServiceOptions } from '../command.ts'
-import type { CommandIo } from '../command-io.ts'
+import { writeWhole } from '../../core/base/files/disk.ts'
+import type { JsonSchema } from '../../core/base/validation.ts'
+import { addServiceAction, addServiceOptions } from '../kit/command.ts'
+import type { CommandIo } from '../kit/command-io.ts'
 
 interface Operation {
   parameters?: readonly { name: string; in?: string; required?: boolean; schema?: JsonSchema }[]

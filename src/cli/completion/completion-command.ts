@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { Argument, type Command, type Option } from 'commander'
-import { packageFile } from '../../base/package-file.ts'
-import { addExamples } from '../command.ts'
-import type { CommandIo } from '../command-io.ts'
+import { packageFile } from '../../core/base/package-file.ts'
+import { addExamples } from '../kit/command.ts'
+import type { CommandIo } from '../kit/command-io.ts'
 
 /** Each has a script, which asks `wellhead __complete` for the words that fit. */
 const shells = ['bash', 'zsh', 'fish']

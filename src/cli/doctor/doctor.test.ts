@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
-import { writeDataVersion } from '../../catalog/data-version.ts'
+import { writeDataVersion } from '../../core/catalog/data-version.ts'
 import { runProgram } from '../program.ts'
 import { checkAdminToken, checkClock, checkVersions, type Finding, judgeSpace } from './doctor.ts'
 

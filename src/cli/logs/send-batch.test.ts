@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { ServiceFailure } from '../service-client.ts'
-import { type LogBatch, sendBatch } from './log-batches.ts'
+import { type LogBatch, sendBatch } from '../../features/logs/cli/log-batches.ts'
+import { ServiceFailure } from '../kit/service-client.ts'
 
 const batch: LogBatch = { body: Buffer.from('x\n'), lines: [7] }
 const stored = { accepted: 1, rejected: 0, errors: [] }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createLog, lineWriterOf } from '../../base/log.ts'
-import { colorsFor } from '../command-io.ts'
+import { createLog, lineWriterOf } from '../../core/base/log.ts'
+import { colorsFor } from '../kit/command-io.ts'
 import { readableLine } from './run-service.ts'
 
 function openLog(colors = colorsFor(false, {})) {

@@ -6,11 +6,11 @@ import {
   settingDefinitions,
   settingNames,
   variableOf,
-} from '../../base/settings.ts'
-import { launchHost } from '../../engine/embedded/launch-host.ts'
-import { addExamples } from '../command.ts'
-import { type CommandIo, usageFailure } from '../command-io.ts'
-import { demoDataDir } from '../find-service.ts'
+} from '../../core/base/settings.ts'
+import { launchHost } from '../../core/engine/embedded/launch-host.ts'
+import { addExamples } from '../kit/command.ts'
+import { type CommandIo, usageFailure } from '../kit/command-io.ts'
+import { demoDataDir } from '../kit/find-service.ts'
 
 const help = `
 Each setting is a flag or an environment variable; flags take precedence. Set secrets in the environment, because other

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
-import type { Replay } from '../../endpoints/manage/replays.ts'
+import type { Replay } from '../../features/replay/replays.ts'
 import { differing, replayText } from './deploy.ts'
 
 const side = (fields: object = {}) => ({

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { Replay, ReplayedRequest, RunFigures } from '../../endpoints/manage/replays.ts'
-import { addServiceAction, addServiceOptions } from '../command.ts'
-import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../command-io.ts'
-import { formatCount, plural, visible } from '../output/format.ts'
-import { coloredPatch, printJson } from '../output/print.ts'
-import { apiPath, type ServiceClient, ServiceFailure } from '../service-client.ts'
+import type { Replay, ReplayedRequest, RunFigures } from '../../features/replay/replays.ts'
+import { addServiceAction, addServiceOptions } from '../kit/command.ts'
+import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../kit/command-io.ts'
+import { formatCount, plural, visible } from '../kit/output/format.ts'
+import { coloredPatch, printJson } from '../kit/output/print.ts'
+import { apiPath, type ServiceClient, ServiceFailure } from '../kit/service-client.ts'
 import { addValuesOptions, openChecked, printFindings } from './files.ts'
 import {
   assignmentText,

@@ -6,13 +6,13 @@ import {
   type FileProblem,
   type FileWarning,
   sortProblems,
-} from '../../base/files/file-problem.ts'
-import type { KindForm } from '../../definitions/kind.ts'
+} from '../../core/base/files/file-problem.ts'
+import type { KindForm } from '../../core/definitions/kind.ts'
 import { kinds } from '../../kinds.ts'
 import { readWorkspace, type Workspace } from '../../workspace/workspace.ts'
-import { CommandFailure, type CommandIo, usageFailure } from '../command-io.ts'
-import { plural, visible } from '../output/format.ts'
-import { printJson } from '../output/print.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../kit/command-io.ts'
+import { plural, visible } from '../kit/output/format.ts'
+import { printJson } from '../kit/output/print.ts'
 
 export function openWorkspace(directory: string, io: CommandIo, options: object = {}): Workspace {
   const path = findWorkspace(directory, io)

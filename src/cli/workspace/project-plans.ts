@@ -1,10 +1,10 @@
 import { Document } from 'yaml'
-import type { FileProblem } from '../../base/files/file-problem.ts'
-import { closestName, didYouMean } from '../../base/text/closest-name.ts'
+import type { FileProblem } from '../../core/base/files/file-problem.ts'
+import { closestName, didYouMean } from '../../core/base/text/closest-name.ts'
+import { assignPlan } from '../../features/plans/commands.ts'
 import { type ProjectsFile, projectsFileName } from '../../workspace/projects-file.ts'
-import { CommandFailure } from '../command-io.ts'
-import { assignPlan } from '../commands/project-commands.ts'
-import { type ServiceClient, ServiceFailure } from '../service-client.ts'
+import { CommandFailure } from '../kit/command-io.ts'
+import { type ServiceClient, ServiceFailure } from '../kit/service-client.ts'
 
 export interface PlanAssignment {
   project: string

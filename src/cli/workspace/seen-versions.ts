@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import writeFileAtomic from 'write-file-atomic'
-import { OperatorError } from '../../base/operator-error.ts'
-import type { KindForm } from '../../definitions/kind.ts'
-import type { ServiceClient } from '../service-client.ts'
+import { OperatorError } from '../../core/base/operator-error.ts'
+import type { KindForm } from '../../core/definitions/kind.ts'
+import type { ServiceClient } from '../kit/service-client.ts'
 import type { ServiceDefinition } from './plan.ts'
 
 interface SeenVersion {

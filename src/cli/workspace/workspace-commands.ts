@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { addExamples } from '../command.ts'
-import type { CommandIo } from '../command-io.ts'
+import { addExamples } from '../kit/command.ts'
+import type { CommandIo } from '../kit/command-io.ts'
 import type { CheckOptions, TestOptions } from './check-and-test.ts'
 
 /** The actions are imported on demand: they load the service, which help and completion do not need. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readDefinition } from '../../endpoints/definition/definition-file.ts'
-import type { JsonValue } from '../../endpoints/definition/parameter-declaration.ts'
+import { readDefinition } from '../../core/endpoints/definition/definition-file.ts'
+import type { JsonValue } from '../../core/endpoints/definition/parameter-declaration.ts'
 import { readFixtureFile } from '../fixture-file.ts'
 import { readTestFile } from '../test-file.ts'
 import { newEndpointFiles, parametersOf } from './new-endpoint.ts'

@@ -1,16 +1,20 @@
 import { Document } from 'yaml'
-import { grouped } from '../../base/grouped.ts'
-import { newSourceShape, type TypedColumn } from '../../catalog/source.ts'
-import { parseDefinition } from '../../endpoints/definition/definition.ts'
-import { formatDefinition } from '../../endpoints/definition/definition-file.ts'
-import { declarationsOf, type JsonValue, typeOf } from '../../endpoints/definition/parameter-declaration.ts'
+import { grouped } from '../../core/base/grouped.ts'
+import { newSourceShape, type TypedColumn } from '../../core/catalog/source.ts'
+import { parseDefinition } from '../../core/endpoints/definition/definition.ts'
+import { formatDefinition } from '../../core/endpoints/definition/definition-file.ts'
+import {
+  declarationsOf,
+  type JsonValue,
+  typeOf,
+} from '../../core/endpoints/definition/parameter-declaration.ts'
+import { inferredTypes, nullTested, usedAsLists } from '../../core/sql/parameter-types.ts'
+import type { ColumnsOf } from '../../core/sql/paths.ts'
+import { queryOf } from '../../core/sql/query.ts'
+import { leavesOf } from '../../features/sources/seen-paths.ts'
+import { sources } from '../../features/sources/source-kind.ts'
 import { columnNameOf } from '../../shared/column-names.ts'
 import { isOwnerPath } from '../../shared/owner-paths.ts'
-import { leavesOf } from '../../sources/seen-paths.ts'
-import { sources } from '../../sources/source-kind.ts'
-import { inferredTypes, nullTested, usedAsLists } from '../../sql/parameter-types.ts'
-import type { ColumnsOf } from '../../sql/paths.ts'
-import { queryOf } from '../../sql/query.ts'
 import type { Workspace } from '../workspace.ts'
 
 interface NewEndpoint {

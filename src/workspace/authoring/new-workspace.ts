@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { packageFile } from '../../base/package-file.ts'
-import { withId } from '../../endpoints/definition/missing-id.ts'
+import { packageFile } from '../../core/base/package-file.ts'
+import { withId } from '../../core/endpoints/definition/missing-id.ts'
 
 export const templates = ['supabase', 'supabase-hosted', 'nginx', 'otel', 'empty'] as const
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import { systemTime } from '../../../src/base/clock.ts'
+import { systemTime } from '../../../src/core/base/clock.ts'
 import { emulated } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'

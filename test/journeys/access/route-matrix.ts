@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { RouteAccess } from '../../../src/http/route-access.ts'
-import type { ListedRoute } from '../../../src/http/routes/route.ts'
+import type { RouteAccess } from '../../../src/core/http/route-access.ts'
+import type { ListedRoute } from '../../../src/core/http/routes/route.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemTime } from '../../../src/base/clock.ts'
+import { systemTime } from '../../../src/core/base/clock.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { openEvents } from '../../support/network/event-reader.ts'

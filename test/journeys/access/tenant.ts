@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { randomOf } from '../../../src/demo/random.ts'
-import { topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
+import { topologyOf } from '../../../src/core/engine/cluster/cluster-engine.ts'
+import { randomOf } from '../../../src/features/demo/random.ts'
 import { ask, type JsonResponse, type MadeToken, makeToken } from '../../support/callers.ts'
 import { many, natively } from '../../support/engines.ts'
 import type { ManualClock } from '../../support/manual-clock.ts'

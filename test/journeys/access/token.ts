@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createToken } from '../../../src/access/admin-token.ts'
+import { createToken } from '../../../src/core/access/admin-token.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import type { ManualClock } from '../../support/manual-clock.ts'
 import type { RunningService } from '../../support/service.ts'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { migrate, migrations } from '../../../src/catalog/migrations.ts'
-import type { Source } from '../../../src/catalog/source.ts'
-import { ClusterEngine, createDatabase, topologyOf } from '../../../src/engine/cluster/cluster-engine.ts'
-import { queryRows, writeJsonRows } from '../../../src/engine/json-rows.ts'
-import { createLookupTable, switchTables } from '../../../src/engine/lookup-tables.ts'
+import { migrate, migrations } from '../../../src/core/catalog/migrations.ts'
+import type { Source } from '../../../src/core/catalog/source.ts'
+import { ClusterEngine, createDatabase, topologyOf } from '../../../src/core/engine/cluster/cluster-engine.ts'
+import { queryRows, writeJsonRows } from '../../../src/core/engine/json-rows.ts'
+import { createLookupTable, switchTables } from '../../../src/core/engine/lookup-tables.ts'
 import {
   changeRetention,
   changeTypedColumns,
@@ -13,8 +13,8 @@ import {
   dropSourceTable,
   fillTypedColumns,
   storedColumns,
-} from '../../../src/engine/tables.ts'
-import { isolationSettings, rowFilterSettings } from '../../../src/sql/isolation.ts'
+} from '../../../src/core/engine/tables.ts'
+import { isolationSettings, rowFilterSettings } from '../../../src/core/sql/isolation.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { log } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { RemoteEngine } from '../../../src/engine/cluster/cluster-engine.ts'
-import { queryRows } from '../../../src/engine/json-rows.ts'
+import { RemoteEngine } from '../../../src/core/engine/cluster/cluster-engine.ts'
+import { queryRows } from '../../../src/core/engine/json-rows.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { log, openServer, type TestServer } from '../../support/engines.ts'
 import { Ledger } from '../../support/ledger.ts'

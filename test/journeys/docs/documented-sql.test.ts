@@ -2,14 +2,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { documentedRoutes } from '../../../src/app/documented-routes.ts'
-import { builtInSources } from '../../../src/catalog/built-in-sources.ts'
-import { definitionShape, type EndpointDefinition } from '../../../src/endpoints/definition/definition.ts'
-import { readDefinition, readDefinitions } from '../../../src/endpoints/definition/definition-file.ts'
-import { endpointWarnings } from '../../../src/endpoints/manage/endpoint-warnings.ts'
-import { documentsOf } from '../../../src/http/openapi/document.ts'
-import { codeTokens } from '../../../src/sql/tokens.ts'
-import { manyEntries } from '../../../src/sql/warnings/path-warnings.ts'
-import { warningCodes } from '../../../src/sql/warnings/warning.ts'
+import { builtInSources } from '../../../src/core/catalog/built-in-sources.ts'
+import {
+  definitionShape,
+  type EndpointDefinition,
+} from '../../../src/core/endpoints/definition/definition.ts'
+import { readDefinition, readDefinitions } from '../../../src/core/endpoints/definition/definition-file.ts'
+import { endpointWarnings } from '../../../src/core/endpoints/manage/endpoint-warnings.ts'
+import { documentsOf } from '../../../src/core/http/openapi/document.ts'
+import { codeTokens } from '../../../src/core/sql/tokens.ts'
+import { manyEntries } from '../../../src/core/sql/warnings/path-warnings.ts'
+import { warningCodes } from '../../../src/core/sql/warnings/warning.ts'
 import { newWorkspaceFiles, templates } from '../../../src/workspace/authoring/new-workspace.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))

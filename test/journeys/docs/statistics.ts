@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
-import type { SlowRequest } from '../../../src/endpoints/report/request-report.ts'
+import type { SlowRequest } from '../../../src/features/statistics/report/request-report.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { promtoolProblems } from '../../support/metrics.ts'
 import type { RunningService } from '../../support/service.ts'

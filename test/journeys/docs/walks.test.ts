@@ -34,7 +34,7 @@ describe('the walks name the files that run', () => {
 
   test('an entry runs the files of its walk, and no others', () => {
     // The body is too small for a worker, and an interface has nothing to run.
-    const others = ['src/intake/decoder-worker.ts', 'src/engine/engine.ts']
+    const others = ['src/core/intake/decoder-worker.ts', 'src/core/engine/engine.ts']
     expect(numbered('An entry').filter((file) => !ran.entry.includes(file))).toEqual(others)
     const known = [...named('A request'), ...named('An entry')]
     expect(ran.entry.filter((file) => !everywhere.test(file) && !known.includes(file))).toEqual([])

@@ -1,17 +1,17 @@
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { systemTime } from '../../../src/base/clock.ts'
-import { callOf } from '../../../src/endpoints/call/call.ts'
+import { systemTime } from '../../../src/core/base/clock.ts'
+import { callOf } from '../../../src/core/endpoints/call/call.ts'
 import {
   findFormat,
   type OutputFormat,
   outputFormats,
   withIsoTimestamps,
-} from '../../../src/endpoints/call/output-formats.ts'
-import { definitionShape } from '../../../src/endpoints/definition/definition.ts'
-import { compileEndpoint } from '../../../src/endpoints/definition/endpoint.ts'
-import type { Engine } from '../../../src/engine/engine.ts'
+} from '../../../src/core/endpoints/call/output-formats.ts'
+import { definitionShape } from '../../../src/core/endpoints/definition/definition.ts'
+import { compileEndpoint } from '../../../src/core/endpoints/definition/endpoint.ts'
+import type { Engine } from '../../../src/core/engine/engine.ts'
 import { many } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { openService, type RunningService } from '../../support/service.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { bindQuery } from '../../../src/endpoints/definition/parameters.ts'
-import { outputSettings, wrapQuery } from '../../../src/endpoints/definition/result-columns.ts'
-import type { Engine } from '../../../src/engine/engine.ts'
-import { templateRows, textRows } from '../../../src/engine/json-rows.ts'
-import { sqlName } from '../../../src/sql/names.ts'
+import { bindQuery } from '../../../src/core/endpoints/definition/parameters.ts'
+import { outputSettings, wrapQuery } from '../../../src/core/endpoints/definition/result-columns.ts'
+import type { Engine } from '../../../src/core/engine/engine.ts'
+import { templateRows, textRows } from '../../../src/core/engine/json-rows.ts'
+import { sqlName } from '../../../src/core/sql/names.ts'
 
 const limits = { deadlineMs: 60_000 }
 

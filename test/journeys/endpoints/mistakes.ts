@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { isAggregate } from '../../../src/sql/functions.ts'
-import { types } from '../../../src/sql/hints/dialect-hints.ts'
-import dialects from '../../../src/sql/hints/dialects.json' with { type: 'json' }
-import { codeTokens } from '../../../src/sql/tokens.ts'
+import { isAggregate } from '../../../src/core/sql/functions.ts'
+import { types } from '../../../src/core/sql/hints/dialect-hints.ts'
+import dialects from '../../../src/core/sql/hints/dialects.json' with { type: 'json' }
+import { codeTokens } from '../../../src/core/sql/tokens.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import type { RunningService } from '../../support/service.ts'
 

@@ -1,7 +1,7 @@
-import { type Clock, systemClock, systemTime } from '../../../src/base/clock.ts'
-import { EndpointRunner } from '../../../src/endpoints/call/endpoint-runner.ts'
-import { QueryQueue } from '../../../src/endpoints/call/query-queue.ts'
-import type { Engine } from '../../../src/engine/engine.ts'
+import { type Clock, systemClock, systemTime } from '../../../src/core/base/clock.ts'
+import { EndpointRunner } from '../../../src/core/endpoints/call/endpoint-runner.ts'
+import { QueryQueue } from '../../../src/core/endpoints/call/query-queue.ts'
+import type { Engine } from '../../../src/core/engine/engine.ts'
 
 /** Runs endpoints on an engine, without the service around it. */
 export function openRunner(engine: Engine, clock: Clock, sources: Iterable<string>): EndpointRunner {

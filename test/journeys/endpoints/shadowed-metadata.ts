@@ -1,5 +1,5 @@
-import type { Random } from '../../../src/demo/random.ts'
-import type { SourceColumn } from '../../../src/sql/paths.ts'
+import type { SourceColumn } from '../../../src/core/sql/paths.ts'
+import type { Random } from '../../../src/features/demo/random.ts'
 
 /** The sources that the statements read, with their typed columns. */
 export const shadowedSources: Record<string, SourceColumn[]> = {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { queryText } from '../../../src/engine/json-rows.ts'
+import { queryText } from '../../../src/core/engine/json-rows.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { scratchDirectory } from '../../support/scratch.ts'

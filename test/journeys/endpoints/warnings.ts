@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { readDefinitions } from '../../../src/endpoints/definition/definition-file.ts'
-import { manyEntries } from '../../../src/sql/warnings/path-warnings.ts'
-import type { Warning } from '../../../src/sql/warnings/warning.ts'
+import { readDefinitions } from '../../../src/core/endpoints/definition/definition-file.ts'
+import { manyEntries } from '../../../src/core/sql/warnings/path-warnings.ts'
+import type { Warning } from '../../../src/core/sql/warnings/warning.ts'
 import type { RunningService } from '../../support/service.ts'
 
 const recent = 'timestamp > @now - INTERVAL 1 DAY'

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Engine, Statement } from '../../../src/engine/engine.ts'
-import { rowFilterSettings } from '../../../src/sql/isolation.ts'
+import type { Engine, Statement } from '../../../src/core/engine/engine.ts'
+import { rowFilterSettings } from '../../../src/core/sql/isolation.ts'
 import { emulated, many, type OpenEngine } from '../../support/engines.ts'
 
 /** Hundreds of concurrent queries take an emulated engine a minute. */

@@ -1,6 +1,6 @@
 /** Starts another program in place of the engine process, the first time ahead, and ends after three starts. */
-import { EngineProcess } from '../../../build/engine/embedded/engine-process.js'
-import { launchHost } from '../../../build/engine/embedded/launch-host.js'
+import { EngineProcess } from '../../../build/core/engine/embedded/engine-process.js'
+import { launchHost } from '../../../build/core/engine/embedded/launch-host.js'
 
 const [, , executable] = process.argv
 const launch = { node: executable, environment: process.env }

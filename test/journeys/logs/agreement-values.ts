@@ -1,4 +1,4 @@
-import type { TypedColumn } from '../../../src/catalog/source.ts'
+import type { TypedColumn } from '../../../src/core/catalog/source.ts'
 
 export const columns: TypedColumn[] = [
   { name: 'status_code', path: 'response.status', type: 'number', searched: false },

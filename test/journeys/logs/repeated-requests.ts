@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { IdempotencyKeys } from '../../../src/intake/idempotency.ts'
+import { IdempotencyKeys } from '../../../src/core/intake/idempotency.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import { manualClock } from '../../support/manual-clock.ts'

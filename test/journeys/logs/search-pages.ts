@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { cursorAfter, type SearchCursor } from '../../../src/search/search-cursor.ts'
+import { cursorAfter, type SearchCursor } from '../../../src/core/search/search-cursor.ts'
 import { ask } from '../../support/callers.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'

@@ -12,7 +12,7 @@ import {
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { version } from '../../../src/base/package-file.ts'
+import { version } from '../../../src/core/base/package-file.ts'
 import { fillDisk } from '../../../torture/faults/fill-disk.ts'
 import { LoopDisk, needsForLoopDisk } from '../../../torture/faults/loop-disk.ts'
 import { askEngine } from '../../support/ask-engine.ts'

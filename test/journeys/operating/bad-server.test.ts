@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { runProgram } from '../../../src/cli/program.ts'
-import { neededGrants } from '../../../src/engine/grants.ts'
+import { neededGrants } from '../../../src/core/engine/grants.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 import { selfSigned } from '../../support/network/certificates.ts'
 import { scratchDirectory } from '../../support/scratch.ts'

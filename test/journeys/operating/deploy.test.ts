@@ -3,8 +3,8 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse, parseDocument } from 'yaml'
-import { readSettings, settingNames, variableOf } from '../../../src/base/settings.ts'
 import { createProgram } from '../../../src/cli/program.ts'
+import { readSettings, settingNames, variableOf } from '../../../src/core/base/settings.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 
 const repository = new URL('../../../', import.meta.url)

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { readSettings } from '../../../src/base/settings.ts'
-import { neededGrants } from '../../../src/engine/grants.ts'
+import { readSettings } from '../../../src/core/base/settings.ts'
+import { neededGrants } from '../../../src/core/engine/grants.ts'
 
 const repository = new URL('../../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, repository), 'utf8')

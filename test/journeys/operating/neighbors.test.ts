@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { schemaVersion } from '../../../src/catalog/migrations.ts'
+import { schemaVersion } from '../../../src/core/catalog/migrations.ts'
 import { askEngine } from '../../support/ask-engine.ts'
 import { ask } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { RemoteEngine } from '../../../src/engine/cluster/cluster-engine.ts'
+import { RemoteEngine } from '../../../src/core/engine/cluster/cluster-engine.ts'
 import { log, many, openServer, remoteCredentials, type TestServer } from '../../support/engines.ts'
 import { Ledger } from '../../support/ledger.ts'
 import { openRelay, type Relay } from '../../support/network/relay.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { runDemo } from '../../../src/cli/serve/run-demo.ts'
-import { ServiceClient } from '../../../src/cli/service-client.ts'
+import { ServiceClient } from '../../../src/cli/kit/service-client.ts'
+import { runDemo } from '../../../src/features/demo/run-demo.ts'
 import { ask, type MadeToken, makeToken } from '../../support/callers.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 import { openService, type RunningService } from '../../support/service.ts'

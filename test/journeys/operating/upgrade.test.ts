@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
-import { version } from '../../../src/base/package-file.ts'
+import { version } from '../../../src/core/base/package-file.ts'
 import { ask } from '../../support/callers.ts'
 import { runCommand } from '../../support/command.ts'
 import { type Expected, fillRelease, ofRelease, readRelease } from '../../support/release-data.ts'

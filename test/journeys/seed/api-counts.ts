@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { engineCodeOf } from '../../../src/engine/engine-errors.ts'
+import { engineCodeOf } from '../../../src/core/engine/engine-errors.ts'
 import { many } from '../../support/engines.ts'
 import { at, call, day, type Entry, hour, insert, minute, plan, saved } from './queries.ts'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { withNow } from '../../../src/endpoints/definition/parameters.ts'
+import { withNow } from '../../../src/core/endpoints/definition/parameters.ts'
 import {
   at,
   call,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withNow } from '../../../src/endpoints/definition/parameters.ts'
+import { withNow } from '../../../src/core/endpoints/definition/parameters.ts'
 import { describeApiCounts } from './api-counts.ts'
 import { describeInvocationStats } from './invocation-stats.ts'
 import { describeLogsAll } from './logs-all.ts'

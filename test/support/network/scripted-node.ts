@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
-import { isolationSettings } from '../../../src/sql/isolation.ts'
+import { isolationSettings } from '../../../src/core/sql/isolation.ts'
 
 export type Reply = (response: ServerResponse, request: IncomingMessage) => void
 

@@ -1,5 +1,5 @@
-import type { SourceColumn } from '../../../src/sql/paths.ts'
-import { findWarnings, type WarnedQuery } from '../../../src/sql/warnings/find-warnings.ts'
+import type { SourceColumn } from '../../../src/core/sql/paths.ts'
+import { findWarnings, type WarnedQuery } from '../../../src/core/sql/warnings/find-warnings.ts'
 
 const text = (column: string, path: string): SourceColumn => ({ name: column, path, type: 'text' })
 const sources: Record<string, SourceColumn[]> = {

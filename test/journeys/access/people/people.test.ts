@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { checkUnused } from '../../../../src/engine/embedded-engine.ts'
+import { checkUnused } from '../../../../src/core/engine/embedded-engine.ts'
 import { ask } from '../../../support/callers.ts'
 import { scratchDirectory } from '../../../support/scratch.ts'
 import { openService } from '../../../support/service.ts'

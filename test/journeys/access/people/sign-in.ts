@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Oidc, type OidcSettings } from '../../../../src/access/oidc.ts'
-import { createLog } from '../../../../src/base/log.ts'
+import { createLog } from '../../../../src/core/base/log.ts'
+import { Oidc, type OidcSettings } from '../../../../src/features/people/oidc.ts'
 import { CookieJar, clientId, clientSecret } from '../../../support/network/issuer.ts'
 import type { PeopleStage } from './stage.ts'
 

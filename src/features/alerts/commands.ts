@@ -1,0 +1,89 @@
+import type { Command } from 'commander'
+import { addExamples, addServiceAction, addServiceCommand, durationSeconds } from '../../cli/kit/command.ts'
+import type { CommandIo } from '../../cli/kit/command-io.ts'
+import { visible } from '../../cli/kit/output/format.ts'
+import { type ListColumn, printFields, printList, shortTime } from '../../cli/kit/output/print.ts'
+import { apiPath } from '../../cli/kit/service-client.ts'
+import { alertsSource } from '../../core/catalog/built-in-sources.ts'
+import { beginningOfTime } from '../../shared/timestamps.ts'
+import { entryText, type LoggedEntry, searchEntries } from '../logs/cli/search-entries.ts'
+import type { AlertView } from './alert-kind.ts'
+import type { AlertTests } from './alert-tests.ts'
+
+type AlertTest = Awaited<ReturnType<AlertTests['test']>>
+
+const shownEvents = 20
+
+const columns: readonly ListColumn<AlertView>[] = [
+  'name',
+  { title: 'STATE', of: ({ state, enabled }) => (enabled ? state : 'disabled') },
+  'since',
+  'value',
+  'when',
+  'endpoint',
+  'muted_until',
+  'error',
+]
+
+export function defineAlert(alert: Command, io: CommandIo): void {
+  addExamples(alert, 'wellhead alert list', 'wellhead alert mute errors --for 2h')
+  const command = (name: string, description: string) =>
+    addServiceCommand(alert, name, description).argument('<name>', 'alert name or id')
+
+  addServiceAction(addServiceCommand(alert, 'list', 'list alerts with their states'), io, {
+    examples: [
+      'wellhead alert list',
+      'wellhead alert list --json | jq -r \'.[] | select(.state == "firing").name\'',
+    ],
+    request: (client) => client.json<AlertView[]>('GET', '/api/alerts'),
+    print: (alerts) => printList(io, columns, alerts, 'No alerts.'),
+  })
+
+  addServiceAction(command('show', 'show an alert and what happened to it'), io, {
+    examples: ['wellhead alert show errors'],
+    request: async (client, name: string) => {
+      const shown = await client.json<AlertView>('GET', apiPath('alerts', name))
+      const events: LoggedEntry[] = []
+      const search = { query: `alert_id:"${shown.id}"`, from: beginningOfTime }
+      const found = searchEntries(client, alertsSource, search, shownEvents)
+      for await (const { entry } of found) events.push(entry)
+      return { ...shown, events }
+    },
+    print: async ({ events, notify, ...shown }) => {
+      const targets = notify.map(({ type, url, to, switched_off: isOff }) => {
+        return ['notify', `${type} ${url ?? to}${isOff ? ' (switched off: it responded 410)' : ''}`] as const
+      })
+      await printFields(io.stdout, [...Object.entries(shown), ...targets])
+      for (const event of events) await io.stdout.write(`${entryText(event, io.stdout)}\n`)
+    },
+  })
+
+  const test = command('test', 'evaluate an alert now, without changing its state')
+  addServiceAction(test.option('--notify', 'also send a test notification'), io, {
+    examples: ['wellhead alert test errors', 'wellhead alert test errors --notify'],
+    request: (client, name: string, { notify = false }: { notify?: boolean }) =>
+      client.json<AlertTest>('POST', apiPath('alerts', name, 'test'), { query: { notify: String(notify) } }),
+    print: async (tested) => {
+      await io.stdout.write(`${tested.state}, value ${tested.value ?? 'none'}\n`)
+      for (const { type, url, to, status, error } of 'deliveries' in tested ? tested.deliveries : []) {
+        await io.stdout.write(`${type} ${visible(url ?? to ?? '')}: ${status ?? visible(error ?? '')}\n`)
+      }
+    },
+  })
+
+  const mute = command('mute', 'stop notifications of an alert for a while')
+    .option('--for <duration>', 'how long, such as 30m or 2h (default: 1h)', durationSeconds(1, 30 * 86_400))
+    .option('--off', 'end the mute')
+  addServiceAction(mute, io, {
+    examples: ['wellhead alert mute errors --for 2h', 'wellhead alert mute errors --off'],
+    request: (client, name: string, options: { for?: number; off?: true }) => {
+      const untilMs = io.clock.now() + (options.for ?? 3600) * 1000
+      const muted_until = options.off ? null : new Date(untilMs).toISOString()
+      return client.json<AlertView>('PATCH', apiPath('alerts', name), { json: { muted_until } })
+    },
+    print: async ({ name, muted_until }) => {
+      const outcome = muted_until === null ? 'is not muted' : `is muted until ${shortTime(muted_until)}`
+      await io.stdout.write(`${name} ${outcome}.\n`)
+    },
+  })
+}

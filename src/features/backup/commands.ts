@@ -1,0 +1,345 @@
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import { addExamples, addServiceAction, addServiceCommand, addServiceOptions } from '../../cli/kit/command.ts'
+import { CommandFailure, type CommandIo, usageFailure } from '../../cli/kit/command-io.ts'
+import { startEngine, withOfflineEngine } from '../../cli/kit/offline-engine.ts'
+import { formatBytes, plural } from '../../cli/kit/output/format.ts'
+import { printJson, printList } from '../../cli/kit/output/print.ts'
+import { Progress } from '../../cli/kit/output/progress.ts'
+import type { ServiceClient } from '../../cli/kit/service-client.ts'
+import { WellheadError } from '../../core/base/errors.ts'
+import { dataFiles } from '../../core/base/files/data-files.ts'
+import { isDiskFull } from '../../core/base/files/disk.ts'
+import { createLog } from '../../core/base/log.ts'
+import { OperatorError } from '../../core/base/operator-error.ts'
+import { engineVariables, readSettings, type Settings } from '../../core/base/settings.ts'
+import { ownVersion } from '../../core/catalog/data-version.ts'
+import { readDone } from '../../core/catalog/migrations.ts'
+import { serverEngine, topologyOf } from '../../core/engine/cluster/cluster-engine.ts'
+import { storeDirectoryOf } from '../../core/engine/embedded-engine.ts'
+import { queryRows } from '../../core/engine/json-rows.ts'
+import { batchBounds, projectWarning, sendInputs, summary } from '../logs/cli/send-inputs.ts'
+import { type LogflareDatabase, logflareTables, postgresGrant } from '../supabase/logflare-tables.ts'
+import { type CopiedRows, copyInstallation } from './copy-installation.ts'
+import type { Manifest } from './manifest.ts'
+import { checkRestored, receiveBackup, restoreBackup } from './restore-backup.ts'
+import { checkSpace } from './staged-directory.ts'
+
+const backupHelp = `
+The directory must be new or empty, and appears when the backup is complete. Requests and logs are served meanwhile. Keep
+the backup as secret as the service: it has the admin token and the key of webhooks if the service created them.
+`
+
+const restoreHelp = `
+Checks every file and every table, never overwrites anything, and leaves nothing behind if it fails. A backup has what was
+erased after it was taken; with --erasures, the service erases it again before it is ready. If the backup itself lists
+erasures, one of the two options is required.
+`
+
+const copyHelp = `
+Stop the service first; the data directory is only read. The database on the server must be empty, and is compared at the
+end. After an interruption, drop it, then copy again. The admin token and the key of webhooks are not copied: start the
+service with the same data directory, or set WELLHEAD_ADMIN_TOKEN and WELLHEAD_ALERT_KEY. User, password, database and
+cluster of the server are the settings of serve.
+`
+
+export function defineBackup(backup: Command, io: CommandIo): void {
+  addServiceOptions(backup)
+    .argument('<directory>', 'new directory for the backup')
+    .option('--json', 'print the manifest as JSON')
+    .addHelpText('after', backupHelp)
+  addServiceAction(backup, io, {
+    examples: ['wellhead backup backups/$(date +%F)'],
+    request: backUp,
+  })
+}
+
+export function defineRestore(command: Command, io: CommandIo): void {
+  command
+    .argument('<directory>', 'backup directory')
+    .requiredOption('--data-dir <directory>', 'new data directory')
+    .option('--erasures <file>', 'erasures.jsonl of the original data directory')
+    .option('--no-erasures', 'restore without it, although entries were erased before')
+    .option('--no-open', 'do not open the data with the engine to count its rows')
+    .option('--json', 'print the manifest as JSON')
+    .addHelpText('after', restoreHelp)
+    .action((directory: string, options: RestoreOptions) => restore(directory, options, io))
+  addExamples(command, 'wellhead restore backups/2026-01-31 --data-dir ./restored')
+}
+
+export function defineCopy(copy: Command, io: CommandIo): void {
+  copy
+    .requiredOption('--from <directory>', 'data directory of a stopped service')
+    .option('--to <url>', 'ClickHouse server or nodes, as for serve (default: WELLHEAD_CLICKHOUSE_URL)')
+    .option('--json', 'print JSON')
+    .addHelpText('after', copyHelp)
+    .action((options: CopyOptions) => copyToServer(options, io))
+  addExamples(copy, 'wellhead copy --from ./data --to https://wellhead@clickhouse.example.com:8443')
+}
+
+const help = `
+Sends the entries to a service, oldest first. Postgres is only read; a temporary engine copies each table, which needs free
+disk space. After an interruption, run the same command again: within a day and with the same token, nothing is stored
+twice.
+`
+
+export function defineImport(parent: Command, io: CommandIo): void {
+  const logflare = addServiceCommand(parent, 'logflare', 'import the logs that Logflare stored in Postgres')
+    .option('--postgres-url <url>', 'database of Logflare (default: POSTGRES_BACKEND_URL)')
+    .option('--schema <name>', 'schema of its tables', '_analytics')
+    .option('--json', 'print the counts as JSON')
+    .addHelpText('after', help)
+  addServiceAction(logflare, io, {
+    examples: [
+      'wellhead import logflare --postgres-url postgres://supabase_admin:secret@localhost:5432/_supabase',
+    ],
+    request: importLogflare,
+  })
+}
+
+interface RestoreOptions {
+  dataDir: string
+  erasures?: string | false
+  open: boolean
+  json?: true
+}
+
+async function backUp(client: ServiceClient, directory: string, { json }: { json?: true }): Promise<void> {
+  const { io } = client
+  const target = resolve(io.cwd, directory)
+  const progress = new Progress('Backing up', io)
+  let response: Response | undefined
+  // Requested late: the service keeps its files until the response is read.
+  async function* archive(): AsyncGenerator<Uint8Array> {
+    response = await client.request('GET', '/api/backup')
+    progress.totalBytes = Number(response.headers.get('wellhead-backup-bytes'))
+    await checkSpace(dirname(target), { bytes: progress.totalBytes, files: 0 })
+    yield* response.body as AsyncIterable<Uint8Array>
+  }
+  try {
+    const manifest = await receiveBackup(archive(), target, (bytes) => progress.add(bytes))
+    progress.end()
+    if (json) return await printManifest(target, manifest, io)
+    await io.stdout.write(`Backed up ${amountOf(manifest)} to ${target}.\n`)
+  } catch (error) {
+    const retry = 'Check the log of the service, then run the command again.'
+    throw explain(error, 'The backup', target, retry, io)
+  } finally {
+    progress.end()
+    // Lets the service release its files after a failure.
+    await response?.body?.cancel().catch(() => {})
+  }
+}
+
+async function restore(directory: string, options: RestoreOptions, io: CommandIo): Promise<void> {
+  const target = resolve(io.cwd, options.dataDir)
+  const progress = new Progress('Restoring', io)
+  let needsKey = true
+  const check = async (dataDir: string, expected: Manifest) => {
+    progress.end()
+    needsKey = await openAndCheck(dataDir, expected, io)
+  }
+  try {
+    const manifest = await restoreBackup({
+      from: resolve(io.cwd, directory),
+      erasures: options.erasures && resolve(io.cwd, options.erasures),
+      to: target,
+      here: ownVersion(),
+      signal: io.signal,
+      check: options.open ? check : undefined,
+      onBytes: (bytes, totalBytes) => {
+        progress.totalBytes = totalBytes
+        progress.add(bytes)
+      },
+    })
+    progress.end()
+    if (needsKey && !existsSync(join(target, dataFiles.alertKey)) && !io.environment.WELLHEAD_ALERT_KEY) {
+      await io.stderr.write(
+        'The backup has no alert-key. If its alerts have webhooks, nothing is sent to those before you copy the file ' +
+          `alert-key of the original data directory to ${target}, or set WELLHEAD_ALERT_KEY as it was.\n`,
+      )
+    }
+    if (options.erasures === undefined) {
+      const advice = 'restore again with --erasures, or they are back'
+      await io.stderr.write(`If entries were erased after ${manifest.taken_at}, ${advice}.\n`)
+    }
+    if (options.json) return await printManifest(target, manifest, io)
+    await io.stdout.write(
+      `Restored ${amountOf(manifest)} to ${target}, as of ${manifest.taken_at}.\n` +
+        `Run: wellhead serve --data-dir ${target}\n`,
+    )
+  } catch (error) {
+    const retry = 'Run the command again. If it fails again, restore another backup.'
+    throw explain(error, 'The restore', target, retry, io)
+  } finally {
+    progress.end()
+  }
+}
+
+/** Opens the restored data with the engine and compares the rows with the manifest. Resolves to whether alerts have webhooks. */
+async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<boolean> {
+  const reading = readSettings(io.environment, { dataDir })
+  if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
+  const advice = ' Use --no-open to restore the data without opening it.'
+  return withOfflineEngine(reading.settings, io, { dataDir, advice }, async (engine) => {
+    await readDone(engine)
+    await checkRestored(engine, manifest)
+    const sql = `SELECT 1 FROM _catalog WHERE kind = 'alert' AND body LIKE '%"secret":%' LIMIT 1`
+    return (await queryRows(engine, { sql }, { deadlineMs: 60_000 })).length > 0
+  })
+}
+
+function printManifest(directory: string, manifest: Manifest, io: CommandIo): Promise<void> {
+  const tables = manifest.tables.map(({ name, rows }) => ({ name, rows }))
+  return printJson(io, { directory, ...manifest, tables })
+}
+
+function amountOf({ tables, files, bytes }: Manifest): string {
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0)
+  return `${plural(rows, 'row')} in ${plural(tables.length, 'table')} (${plural(files, 'file')}, ${formatBytes(bytes)})`
+}
+
+/** Adds to a failure that nothing was kept, and what to do next. */
+function explain(error: unknown, what: string, target: string, retry: string, io: CommandIo): unknown {
+  const isExplained = error instanceof CommandFailure || error instanceof OperatorError
+  if (isExplained || io.signal.aborted) return error
+  const { message, cause } = error as Error
+  const isFull = isDiskFull(error)
+  // A connection that breaks has its reason in the cause.
+  const reason = isFull ? `the disk of ${target} is full` : cause instanceof Error ? cause.message : message
+  const next = isFull ? 'Free some space on it, or choose a directory on another disk.' : retry
+  return new CommandFailure(`${what} failed: ${reason}. Nothing was kept. ${next}`, undefined, {
+    cause: error,
+  })
+}
+
+interface CopyOptions {
+  from: string
+  to?: string
+  json?: true
+}
+
+const chunkRows = 10_000
+
+async function copyToServer(options: CopyOptions, io: CommandIo): Promise<void> {
+  const settings = settingsOf(options, io)
+  const { dataDir } = settings
+  const { signal, clock } = io
+  const progress = new Progress('Copying', io)
+  const onBytes = (bytes: number, note: string) => {
+    progress.note = note
+    progress.add(bytes)
+  }
+  const to = serverEngine(settings, settings.clickhouseUrl, { log: createLog('silent') })
+  try {
+    await startEngine(to, settings)
+    const topology = topologyOf(to)
+    const tables = await withOfflineEngine(settings, io, { dataDir }, (from) =>
+      copyInstallation({ from, to, topology, signal, now: clock.now, chunkRows, onBytes }),
+    )
+    progress.end()
+    await reportCopy(tables, options, io)
+  } catch (error) {
+    if (!(error instanceof WellheadError) || signal.aborted) throw error
+    const again = 'Drop the database on the server, then copy again.'
+    throw new CommandFailure(`The copy stopped: ${error.message} ${again}`, undefined, { cause: error })
+  } finally {
+    progress.end()
+    await to.close()
+  }
+}
+
+type CopySettings = Settings & { clickhouseUrl: string }
+
+function settingsOf({ from, to }: CopyOptions, io: CommandIo): CopySettings {
+  const reading = readSettings(io.environment, { dataDir: resolve(io.cwd, from), clickhouseUrl: to })
+  if ('problems' in reading) {
+    throw usageFailure(reading.problems.join('\n').replace('--clickhouse-url', '--to'))
+  }
+  const { settings } = reading
+  if (settings.clickhouseUrl === undefined) {
+    throw usageFailure('Name the ClickHouse server with --to or WELLHEAD_CLICKHOUSE_URL.')
+  }
+  // An engine would create a missing directory.
+  if (!existsSync(storeDirectoryOf(settings.dataDir))) {
+    throw usageFailure(`${settings.dataDir} is not a data directory of Wellhead.`)
+  }
+  return settings as CopySettings
+}
+
+export async function reportCopy(
+  tables: CopiedRows[],
+  { json }: Pick<CopyOptions, 'json'>,
+  io: CommandIo,
+): Promise<void> {
+  const different = tables.filter((table) => !table.equal).length
+  if (json) await printJson(io, { equal: different === 0, tables })
+  else await printList(io, ['name', 'rows', 'copied', 'equal'], tables, 'Nothing to copy.')
+  if (different > 0) {
+    throw new CommandFailure(
+      `${plural(different, 'table differs', 'tables differ')}. Make sure that nothing else writes to the server, then drop the database and copy again.`,
+    )
+  }
+  await io.stderr.write(
+    'All rows are equal. The admin token is not copied: start the service with the same data directory, or set ' +
+      'WELLHEAD_ADMIN_TOKEN.\n',
+  )
+}
+
+interface ImportOptions {
+  postgresUrl?: string
+  schema: string
+  json?: true
+}
+
+async function importLogflare(client: ServiceClient, options: ImportOptions): Promise<void> {
+  const { io } = client
+  const database = databaseOf(options, io)
+  const reading = readSettings(engineVariables(io.environment))
+  if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
+  // A missing token fails before anything is read.
+  client.find()
+  const sources: object[] = []
+  await withOfflineEngine(reading.settings, io, { grants: [postgresGrant] }, async (engine) => {
+    const tables = logflareTables(engine, database)
+    const found = await tables.sources().catch((error) => {
+      throw new CommandFailure(`The tables of Logflare cannot be read: ${withoutPassword(error, database)}`)
+    })
+    if (found.length === 0)
+      throw new CommandFailure(`The schema ${database.schema} has no tables of Logflare.`)
+    for (const { source, table } of found) {
+      await tables.copy(table)
+      const input = { name: table, bytes: undefined, open: () => Readable.from(tables.pages()) }
+      const tally = await sendInputs([input], { source, batchEntries: batchBounds.maxEntries }, client)
+      await io.stderr.write(`${summary(tally)}\n${projectWarning(tally)}`)
+      const { accepted: stored, already_stored, rejected } = tally
+      sources.push({ source, read: stored + rejected, stored, already_stored, rejected })
+    }
+  })
+  if (options.json) await printJson(io, { sources })
+}
+
+function databaseOf({ postgresUrl, schema }: ImportOptions, io: CommandIo): LogflareDatabase {
+  const text = postgresUrl ?? io.environment.POSTGRES_BACKEND_URL
+  const expected = 'such as postgres://user:password@localhost:5432/_supabase'
+  if (!text) throw usageFailure(`Name the database with --postgres-url, ${expected}.`)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^postgres(?:ql)?:$/.test(url.protocol) || url.hostname === '' || url.pathname.length < 2) {
+    throw usageFailure(`--postgres-url must be a URL ${expected}.`)
+  }
+  return {
+    address: `${url.hostname}:${url.port || 5432}`,
+    database: decodeURIComponent(url.pathname.slice(1)),
+    user: decodeURIComponent(url.username) || 'postgres',
+    password: decodeURIComponent(url.password),
+    schema,
+  }
+}
+
+/** The engine quotes the statement, which contains the password. */
+function withoutPassword(error: unknown, { password }: LogflareDatabase): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return password === '' ? text : text.replaceAll(password, '…')
+}

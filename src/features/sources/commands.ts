@@ -1,0 +1,157 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import {
+  addExamples,
+  addServiceAction,
+  addServiceCommand,
+  collect,
+  durationSeconds,
+} from '../../cli/kit/command.ts'
+import { type CommandIo, confirm, usageFailure } from '../../cli/kit/command-io.ts'
+import { type ListColumn, printFields, printList } from '../../cli/kit/output/print.ts'
+import { apiPath } from '../../cli/kit/service-client.ts'
+import type { Source, TypedColumn } from '../../core/catalog/source.ts'
+import type { SourcePath } from './seen-paths.ts'
+
+interface SourceOptions {
+  /** In days. */
+  retention?: number
+  /** Path of the project in metadata. */
+  project?: string
+  column?: TypedColumn[]
+  removeColumn?: string[]
+  published?: boolean
+  breaking?: true
+}
+
+const oneDay = 86_400
+const readRetention = durationSeconds(oneDay, 3650 * oneDay)
+const retentionDays = (value: string) => readRetention(value) / oneDay
+
+const columnHelp =
+  'store a metadata path in its own column; append ",number" for numbers, ",searched" for an index; repeatable'
+
+const pathColumns: readonly ListColumn<SourcePath>[] = [
+  'path',
+  'types',
+  'entries',
+  'sampled',
+  'column',
+  { title: 'EXAMPLES', of: ({ examples }) => examples.join(', ').slice(0, 60) },
+]
+
+const schemaHelp = `
+ENTRIES is how many of the SAMPLED entries have the path. COLUMN is the typed column of the path: SQL reads the path
+from it, which is faster.
+`
+
+export function defineSource(source: Command, io: CommandIo): void {
+  addExamples(source, 'wellhead source list', 'wellhead source update audit_logs --retention 365d')
+
+  addServiceAction(addServiceCommand(source, 'list', 'list sources'), io, {
+    examples: ['wellhead source list'],
+    request: (client) => client.json<Source[]>('GET', '/api/sources'),
+    print: (sources) =>
+      printList(io, ['name', 'retention_days', 'aliases', 'description'], sources, 'No sources.'),
+  })
+
+  const schema = addServiceCommand(source, 'schema', 'list the metadata paths of the newest entries')
+    .argument('<name>', 'source name')
+    .addHelpText('after', schemaHelp)
+  addServiceAction(schema, io, {
+    examples: ['wellhead source schema edge_logs'],
+    request: (client, name: string) => client.json<SourcePath[]>('GET', apiPath('sources', name, 'schema')),
+    print: async (paths) => {
+      await printList(io, pathColumns, paths, 'The source has no entries with metadata.')
+      const unlisted = (paths[0]?.paths ?? 0) - paths.filter(({ entries }) => entries > 0).length
+      if (unlisted > 0) await io.stderr.write(`${unlisted} less frequent paths are not listed.\n`)
+    },
+  })
+
+  const show = addServiceCommand(source, 'show', 'show a source').argument('<name>', 'source name')
+  addServiceAction(show, io, {
+    examples: ['wellhead source show edge_logs'],
+    request: (client, name: string) => client.json<Source>('GET', apiPath('sources', name)),
+    print: (found) => printSource(io, found),
+  })
+
+  addUpdate(source, io)
+
+  const init = source
+    .command('init')
+    .description('write a source file with columns proposed from entries; needs no service')
+    .argument('<name>', 'lowercase letters, digits and _')
+    .argument('[directory]', 'workspace directory', '.')
+    .requiredOption('--from <file>', 'entries as NDJSON, plain or gzip; "-" reads standard input')
+    .action(async (name: string, directory: string, options: { from: string }) =>
+      // Loaded on use, as for endpoints.
+      (await import('../../cli/workspace/new-files.ts')).writeSource(name, directory, options, io),
+    )
+  addExamples(init, 'wellhead source init shop_api --from sample.ndjson')
+
+  const remove = addServiceCommand(source, 'delete', 'delete a source and its entries')
+    .argument('<name>', 'source name')
+    .option('--yes', 'do not ask for confirmation')
+  addServiceAction(remove, io, {
+    examples: ['wellhead source delete audit_logs --yes'],
+    request: async (client, reference: string, { yes }: { yes?: true }) => {
+      const { name } = await client.json<Source>('GET', apiPath('sources', reference))
+      await confirm(io, `The source ${name} and all its entries will be deleted.`, yes)
+      await client.request('DELETE', apiPath('sources', name), { query: { confirm: name } })
+      await io.stderr.write(`Deleted ${name}.\n`)
+    },
+  })
+}
+
+function addUpdate(source: Command, io: CommandIo): void {
+  const update = addServiceCommand(source, 'update', 'update a source')
+    .argument('<name>', 'source name')
+    .option('--retention <duration>', 'how long entries are kept, such as 90d', retentionDays)
+    .option('--project <path>', 'path of the project in entries without a field project')
+    .option('--column <name=path>', columnHelp, collectColumn)
+    .option('--remove-column <name>', 'remove a typed column; repeatable', collect)
+    .option('--published', 'let tenants with the scope search read their entries')
+    .option('--no-published', 'hide the source from tenants')
+    .option('--breaking', 'make changes that break queries or delete entries')
+  addServiceAction(update, io, {
+    examples: [
+      'wellhead source update web_logs --retention 30d',
+      'wellhead source update web_logs --column country=request.cf.country --remove-column status',
+    ],
+    request: async (client, name: string, options: SourceOptions) => {
+      const { columns: current } = await client.json<Source>('GET', apiPath('sources', name))
+      const { column: added = [], removeColumn: removed = [] } = options
+      const unknown = removed.filter((column) => current.every((each) => each.name !== column))
+      if (unknown.length > 0) throw usageFailure(`${name} has no typed column ${unknown.join(', ')}.`)
+      const replaced = new Set([...removed, ...added.map((each) => each.name)])
+      const json = {
+        retention_days: options.retention,
+        project: options.project,
+        published: options.published,
+        ...(replaced.size > 0 && {
+          columns: [...current.filter((each) => !replaced.has(each.name)), ...added],
+        }),
+      }
+      const query = options.breaking ? { breaking: 'true' } : {}
+      return client.json<Source>('PATCH', apiPath('sources', name), { json, query })
+    },
+    print: (updated) => printSource(io, updated),
+  })
+}
+
+function collectColumn(value: string, before: readonly TypedColumn[] | undefined): TypedColumn[] {
+  const [field = '', ...words] = value.split(',')
+  const [name = '', path = ''] = field.split('=')
+  const known = words.every((word) => word === 'number' || word === 'text' || word === 'searched')
+  if (name === '' || path === '' || !known) {
+    throw new InvalidArgumentError(`"${value}" must be name=path, optionally with ",number" or ",searched".`)
+  }
+  const type = words.includes('number') ? 'number' : 'text'
+  return [...(before ?? []), { name, path, type, searched: words.includes('searched') }]
+}
+
+function printSource(io: CommandIo, source: Source): Promise<void> {
+  const typed = source.columns.map(
+    ({ name, path, type, searched }) => `${name}=${path},${type}${searched ? ',searched' : ''}`,
+  )
+  return printFields(io.stdout, Object.entries({ ...source, columns: typed }))
+}
