@@ -11,7 +11,7 @@ import { addEndpointRoutes } from '../core/http/routes/endpoints.ts'
 import { addKindRoutes } from '../core/http/routes/kind-routes.ts'
 import { addLogRoutes } from '../core/http/routes/logs/logs.ts'
 import { addOtlpRoutes } from '../core/http/routes/logs/otlp.ts'
-import { addQueryRoutes } from '../core/http/routes/query.ts'
+import { addQueryRoutes, type FollowCall } from '../core/http/routes/query.ts'
 import { createServer } from '../core/http/server.ts'
 import { SessionCookies } from '../core/http/session-cookies.ts'
 import { EventStreams } from '../core/http/streams/event-streams.ts'
@@ -19,19 +19,28 @@ import { addAlertRoutes } from '../features/alerts/routes.ts'
 import { addBackupRoutes } from '../features/backup/routes.ts'
 import { addDocsRoutes } from '../features/console/docs-routes.ts'
 import { addConsoleRoutes, readConsoleFiles, withBrand } from '../features/console/routes.ts'
+import { dashboardDetails } from '../features/dashboards/caller-details.ts'
+import { panelCalls } from '../features/dashboards/panel-access.ts'
 import { addDashboardRoutes } from '../features/dashboards/routes.ts'
+import { followResult } from '../features/live/follow-result.ts'
 import { addTailRoutes } from '../features/live/routes.ts'
+import { entryDetails } from '../features/logs/caller-details.ts'
 import { addSavedSearchRoutes, addSearchRoutes } from '../features/logs/routes.ts'
 import { addMcpRoutes } from '../features/mcp/routes.ts'
 import { addAuthRoutes } from '../features/people/auth-routes.ts'
 import { addPeopleRoutes } from '../features/people/routes.ts'
+import { planDetails } from '../features/plans/caller-details.ts'
 import { addProjectRoutes } from '../features/plans/routes.ts'
+import { addReplayRoutes } from '../features/replay/routes.ts'
+import { sourceDetails } from '../features/sources/caller-details.ts'
 import { addSourceRoutes } from '../features/sources/routes.ts'
 import { addRequestRoutes } from '../features/statistics/request-routes.ts'
 import { addStatusRoutes } from '../features/statistics/status-routes.ts'
 import { addUsageRoutes } from '../features/statistics/usage-routes.ts'
+import { bigQueryDetails } from '../features/supabase/caller-details.ts'
 import { gatewayTokens, urlRewriter } from '../features/supabase/rewrite-url.ts'
 import { addTableRoutes } from '../features/tables/routes.ts'
+import { kinds } from '../kinds.ts'
 import type { Parts } from './create-parts.ts'
 import type { ServiceOptions } from './service-options.ts'
 
@@ -47,6 +56,7 @@ const routeGroups = [
   addLogRoutes,
   addOtlpRoutes,
   addEndpointRoutes,
+  addReplayRoutes,
   addDeploymentRoutes,
   addAlertRoutes,
   addDashboardRoutes,
@@ -80,6 +90,7 @@ export function createHttp(
   const gateway = gatewayTokens(environment)
   const known = {
     ...parts,
+    kinds,
     sources: parts.sourceInfo,
     phase,
     brandName: settings.brandName,
@@ -89,7 +100,13 @@ export function createHttp(
     openMetrics: settings.metrics === 'open',
     publicUrl: settings.publicUrl,
     sessionHours: settings.sessionHours,
-    translatesBigQuery: gateway !== undefined,
+    callerDetails: [
+      dashboardDetails(parts.dashboards, parts.endpoints),
+      sourceDetails(parts.sourceInfo),
+      entryDetails(parts.sourceInfo, parts.search),
+      planDetails(parts.projects.plans),
+      bigQueryDetails(gateway !== undefined),
+    ],
     console: withBrand(consoleFiles ?? readConsoleFiles(packageFile('dist/console')), {
       ...settings,
       signsPeopleIn: oidc !== undefined,
@@ -97,14 +114,33 @@ export function createHttp(
   }
   const cookies = new SessionCookies(known)
   const streams = new EventStreams({ access, time, maxStreams })
-  const recorder = new RequestRecorder({ ...known, log, usage: parts.projects.usage })
+  const recorder = new RequestRecorder({
+    log,
+    tracing: parts.tracing,
+    endpoints: parts.endpoints,
+    finished: [(status) => parts.requests.add(status)],
+    recorded: [
+      (record) => parts.statistics?.add(record),
+      (record) => parts.metrics.called(record),
+      (record) => parts.projects.usage.called(record),
+    ],
+  })
   const unread = new UnreadResponses({
     maxBytes: maxUnreadBytes,
     onAborted: (readers, bytes) =>
       log.warn({ readers, bytes }, 'dropped a response that the client did not read'),
   })
   const hot = new HotCalls({ ...known, cookies, recorder, unread })
-  const common = { ...known, cookies, streams, recorder, unread, hot }
+  const common = {
+    ...known,
+    cookies,
+    streams,
+    recorder,
+    unread,
+    hot,
+    grants: [panelCalls(parts)],
+    follow: (...call: Parameters<FollowCall>) => followResult({ ...parts, streams }, ...call),
+  }
   const rewriteUrl = gateway && urlRewriter(gateway)
   const server = createServer({ ...common, log, maxStreams, rewriteUrl })
   for (const addRoutes of routeGroups) addRoutes(server, common)

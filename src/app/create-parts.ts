@@ -56,7 +56,7 @@ export async function createParts(options: ServiceOptions, storage: Storage, adm
   const access = new Access(adminToken, clock, settings.authFailuresPerMinute, projects.limitsOf)
   const links = new Links({ catalog, access, clock, maxDays: settings.linkDays })
   const people = new People({ catalog, access, links, customerScopes: settings.oidcCustomerScopes })
-  const tokens = new TokenAdmin({ access, people, catalog, engine, clock, log })
+  const tokens = new TokenAdmin({ access, holders: [(id) => people.find(id)], catalog, engine, clock, log })
   const audit = new Audit({
     catalog,
     engine,

@@ -117,12 +117,14 @@ export function createStorage(options: ServiceOptions) {
   const hiddenEntries = new HiddenEntries({ engine, clock, hidden, deleteAfterMs })
   let sweep: ReturnType<typeof startRetentionSweep> | undefined
 
+  const quotas = new Quotas({ usage, planOf })
   const store = new EntryStore({
     engine,
     arrivals,
     tail,
     disk,
-    quotas: new Quotas({ usage, planOf }),
+    admit: (...lines) => quotas.admit(...lines),
+    pending: quotas.pending,
     maxPendingBytes: maxPendingLogBytes,
     // An embedded engine restarts soon. A shard that is away must not delay the entries of others.
     attempts: shared ? 2 : 30,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { systemTime } from '../core/base/clock.ts'
 import { createLog } from '../core/base/log.ts'
 import { readSettings } from '../core/base/settings.ts'
-import type { ListedRoute } from '../core/http/routes/route.ts'
+import type { DescribedServer } from '../core/http/openapi/document.ts'
 import { createHttp } from './create-http.ts'
 import { createParts } from './create-parts.ts'
 import { createStorage } from './create-storage.ts'
@@ -16,10 +16,11 @@ export function unstartedOptions(log = createLog('error')): ServiceOptions {
   return { settings: reading.settings, log, time: systemTime(), node: process.execPath, environment: {} }
 }
 
-export async function documentedRoutes(): Promise<readonly ListedRoute[]> {
+/** A service that is not started, for its description. */
+export async function describedServer(): Promise<DescribedServer> {
   const options = unstartedOptions()
   const parts = await createParts(options, createStorage(options), randomUUID())
   const { server } = createHttp(options, parts, () => 'starting')
   await server.ready()
-  return server.routeList
+  return server
 }

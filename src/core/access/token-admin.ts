@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Actor } from '../../features/audit/audit.ts'
-import type { People } from '../../features/people/people.ts'
-import { type Author, authorId } from '../base/author.ts'
+import { type Actor, type Author, authorId } from '../base/author.ts'
 import type { Clock } from '../base/clock.ts'
 import { forbidden, invalidParameter, resourceNotFound } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -25,6 +23,14 @@ import {
   tokenShape,
 } from './token.ts'
 
+/** Somebody who holds sessions without a token. */
+export interface Holder {
+  name: string
+  email: string | null
+}
+
+export type FindHolder = (id: string) => Holder | undefined
+
 export type TokenView = ReturnType<TokenAdmin['get']>
 
 type NewToken = TokenView & { token: string }
@@ -35,7 +41,8 @@ interface TokenAdminOptions {
   engine: Engine
   clock: Clock
   log: Log
-  people: Pick<People, 'find'>
+  /** Find holders of sessions that are no tokens. */
+  holders: readonly FindHolder[]
 }
 
 const limits = { deadlineMs: 10_000 }
@@ -116,10 +123,19 @@ export class TokenAdmin {
     return id === 'admin' ? 'admin token' : this.#tokens.find(id)?.body.description
   }
 
+  /** Undefined for tokens. */
+  holderOf(id: string): Holder | undefined {
+    for (const find of this.#options.holders) {
+      const holder = find(id)
+      if (holder) return holder
+    }
+    return undefined
+  }
+
   /** The person or token with this id. */
   actorOf(id: string): Actor {
-    const person = this.#options.people.find(id)
-    if (person) return { type: 'person', id, name: person.name }
+    const holder = this.holderOf(id)
+    if (holder) return { type: 'person', id, name: holder.name }
     if (id === shippedBy) return { type: 'service', id, name: 'Wellhead' }
     return { type: 'token', id, name: this.nameOf(id) ?? '' }
   }

@@ -11,3 +11,10 @@ export interface RequestAuthor {
 export function authorId(by: Author): string {
   return typeof by === 'string' ? by : by.id
 }
+
+/** Who made a change, with a name that people know. */
+export interface Actor {
+  type: 'person' | 'token' | 'service'
+  id: string
+  name: string
+}

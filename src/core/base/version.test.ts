@@ -12,7 +12,7 @@ const semver = createRequire(import.meta.resolve('fastify'))('semver') as {
   satisfies(version: string, range: string): boolean
 }
 
-const read = (file: string) => JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8'))
+const read = (file: string) => JSON.parse(readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8'))
 
 test('every locked dependency supports the oldest Node that this package supports', () => {
   const { engines } = read('package.json') as Manifest

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { ProjectUsage } from '../../features/plans/project-usage.ts'
-import type { Metrics, RequestCounts } from '../../features/statistics/metrics.ts'
-import type { RequestStatistics } from '../../features/statistics/request-statistics.ts'
-import { queryCancelled, rateLimited } from '../base/errors.ts'
+import { queryCancelled } from '../base/errors.ts'
 import { type LineWriter, type Log, lineWriterOf } from '../base/log.ts'
 import { passedOn, readTraceContext, type TraceSpan, type Tracing } from '../base/tracing.ts'
 import type { EngineTime } from '../endpoints/call/call.ts'
@@ -35,12 +32,11 @@ interface RequestRecorderOptions {
   log: Log
   /** Undefined if the service sends no traces. */
   tracing: Tracing | undefined
-  requests: RequestCounts
-  /** Undefined if requests to endpoints are not recorded. */
-  statistics: RequestStatistics | undefined
-  metrics: Metrics
   endpoints: Endpoints
-  usage: Pick<ProjectUsage, 'called'>
+  /** Called with the status of each finished request. */
+  finished: readonly ((status: number) => void)[]
+  /** Called with each finished request to an endpoint. */
+  recorded: readonly ((record: RequestRecord) => void)[]
 }
 
 export const queryRoute = '/api/endpoints/query/:reference'
@@ -102,8 +98,8 @@ export class RequestRecorder {
 
   finish(request: LoggedRequest, path: string, trace: TraceSpan | undefined, isLogged = true): void {
     const { requestId, method, status } = request
-    const { log, requests } = this.#options
-    requests.add(status)
+    const { log, finished } = this.#options
+    for (const report of finished) report(status)
     if (trace) {
       trace.set({ 'http.response.status_code': status })
       trace.end(status >= 500 ? String(status) : undefined)
@@ -122,13 +118,7 @@ export class RequestRecorder {
 
   /** Records a request to an endpoint, or a tool call, which is a part of its request. */
   add(record: RequestRecord): void {
-    this.#options.statistics?.add(record)
-    this.#options.metrics.called(record)
-    const { project, status, cache, engineMs } = record
-    // Whether a refused request is recorded depends on its way.
-    if (project === '' || status === rateLimited.status) return
-    const isHit = cache === 'hit' || cache === 'stale'
-    this.#options.usage.called({ project, isHit, engineMs })
+    for (const report of this.#options.recorded) report(record)
   }
 
   #end(request: FastifyRequest, reply: FastifyReply, status: number): void {

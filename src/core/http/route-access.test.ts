@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { documentedRoutes } from '../../app/documented-routes.ts'
+import { describedServer } from '../../app/documented-routes.ts'
 import { callerWith } from '../access/caller.ts'
 import { isAllowed, type RouteAccess } from './route-access.ts'
 
@@ -27,5 +27,7 @@ test('docs/guides/access.md says what each scope allows, for what every route re
     return `- ${texts[access] ?? `\`${access}\``}: ${access === 'public' || access === 'optional' ? 'everyone' : named}`
   })
   expect(section.split('\n')).toEqual(expected)
-  expect(required).toEqual(expect.arrayContaining((await documentedRoutes()).map(({ access }) => access)))
+  expect(required).toEqual(
+    expect.arrayContaining((await describedServer()).routeList.map(({ access }) => access)),
+  )
 })

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { PendingCounts } from '../../features/plans/usage-journal.ts'
 import { engineUnavailable, rateLimited } from '../base/errors.ts'
 import type { Engine, InsertMark } from '../engine/engine.ts'
 import { isDiskTrouble, isUnreadableRow } from '../engine/engine-errors.ts'
+import type { PendingInserts, PendingLines } from './admission.ts'
 import { Lines } from './lines.ts'
 
 interface CommitterOptions {
@@ -14,10 +14,7 @@ interface CommitterOptions {
   /** Called with the lines that are on disk now, in the order in which they were stored. */
   onStored?: (source: string, lines: Iterable<Buffer>) => void
   /** Keeps counts of lines that may be stored although the service is killed before it knows. */
-  pending?: {
-    begin: (mark: InsertMark, counts: readonly PendingCounts[]) => void
-    end: (counts: readonly PendingCounts[]) => void
-  }
+  pending?: PendingInserts
   /** Waits between two attempts: a remote server that is down refuses at once. */
   pause: (ms: number) => Promise<void>
 }
@@ -30,7 +27,7 @@ const columns = ['project', 'id', 'timestamp', 'event_message', 'metadata'] as c
 export interface Batch {
   source: string
   lines: Lines
-  counts?: PendingCounts
+  counts?: PendingLines
   /** Makes the lines an insert of their own, which the engine stores once however often it is sent. */
   token?: string | undefined
   /** The rest of a request that is already stored in part; never refused. */
@@ -145,7 +142,7 @@ export class Committer {
   }
 
   /** The engine takes an insert with a token that it knows for a repeated one, and stores nothing. */
-  async #findRepeated(mark: InsertMark, counts: readonly PendingCounts[]): Promise<void> {
+  async #findRepeated(mark: InsertMark, counts: readonly PendingLines[]): Promise<void> {
     const isStored = (await this.#options.engine.hasInserts?.(mark).catch(() => true)) ?? true
     if (!isStored) for (const each of counts) each.isRepeated = true
   }

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Admission, type Quotas, quotaExceededReason } from '../../features/plans/quotas.ts'
 import type { Arrivals } from '../base/arrivals.ts'
 import { internal } from '../base/errors.ts'
 import { auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
 import type { Engine } from '../engine/engine.ts'
+import { type Admission, type Admit, overLimitReason, type PendingInserts } from './admission.ts'
 import { Committer } from './committer.ts'
 import { type EntryBatch, maxErrors, withoutLines, writeQuarantineLine } from './entry-batch.ts'
 import type { DiskGuard } from './intake-limits.ts'
@@ -36,7 +36,9 @@ interface EntryStoreOptions {
   /** How often an insert is sent while the engine is away. */
   attempts: number
   /** Refuses entries of projects beyond the limits of their plan, and counts the others. */
-  quotas: Pick<Quotas, 'admit' | 'pending'>
+  admit: Admit
+  /** Remembers what is being stored, so that a start can count it. */
+  pending: PendingInserts
 }
 
 /** Stores all entries: those of requests, those that are rejected in quarantine, and those of the service itself. */
@@ -52,7 +54,7 @@ export class EntryStore {
       maxPendingBytes: options.maxPendingBytes,
       maxInsertBytes: 32 * 2 ** 20,
       attempts: options.attempts,
-      pending: options.quotas.pending,
+      pending: options.pending,
       pause: (ms) => delay(ms),
     })
   }
@@ -63,10 +65,10 @@ export class EntryStore {
 
   /** Resolves when the whole batch is on disk. With a token, it is stored once however often it is sent. */
   async store(sent: EntryBatch, owned: Owned, token?: string): Promise<IntakeOutcome> {
-    const admission = await this.#options.quotas.admit(sent.lines, sent.quarantine)
+    const admission = await this.#options.admit(sent.lines, sent.quarantine)
     try {
       const { over, notKept } = admission
-      const left = over.size === 0 ? sent : withoutLines(sent, over, quotaExceededReason)
+      const left = over.size === 0 ? sent : withoutLines(sent, over, overLimitReason)
       const batch = { ...left, quarantine: left.quarantine.without(notKept) }
       const outcome = await this.#store(batch, owned, token, admission)
       return { ...outcome, overQuota: over.size > 0 && over.size === sent.count - sent.dropped }

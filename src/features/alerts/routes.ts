@@ -4,12 +4,11 @@ import { notFound } from '../../core/base/errors.ts'
 import { isoInstant, readShape } from '../../core/base/validation.ts'
 import type { Definitions } from '../../core/definitions/definitions.ts'
 import { goneSignal } from '../../core/http/connections.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import { referenceParams } from '../../core/http/routes/kind-routes.ts'
 import { authorOf, flag } from '../../core/http/routes/management.ts'
 import { json, jsonBody, routesOf } from '../../core/http/routes/route.ts'
 import { alertShape, alertStates, type SavedAlert, targetShape } from './alert.ts'
-import { alertExample } from './alert-kind.ts'
+import { alertExample, alerts as alertKind } from './alert-kind.ts'
 import type { AlertTests } from './alert-tests.ts'
 import { targetForms } from './notification.ts'
 
@@ -47,13 +46,17 @@ const preview = z.object({
 
 const mute = z.strictObject({ until: isoInstant.nullable().describe('Null ends the mute.') })
 
-nameComponents('output', { AlertTest: test, AlertPreview: preview, AlertGroup: savedGroup })
+/** Names in the OpenAPI document. */
+const components = {
+  output: { AlertTest: test, AlertPreview: preview, AlertGroup: savedGroup },
+}
 
 /** Trying alerts. */
 export function addAlertRoutes(
   server: FastifyInstance,
   { definitions, alertTests: tests }: { definitions: Definitions; alertTests: AlertTests },
 ): void {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'Alerts', access: 'edit' })
   route('POST /api/alerts/preview', 'previewAlert', 'Preview an alert', {
     description: 'Shows what an alert that is not saved would send, and when it would have fired.',
@@ -64,7 +67,7 @@ export function addAlertRoutes(
   })
   route('POST /api/alerts/:reference/test', 'testAlert', 'Evaluate an alert now', {
     description: 'Changes nothing.',
-    params: referenceParams('alerts'),
+    params: referenceParams(alertKind),
     query: z.object({ notify: flag('Whether to send a notification of type `alert.test`.') }),
     responses: { 200: json('The result of the evaluation.', test) },
     errors: [400, 422, 503, 504],
@@ -77,14 +80,14 @@ export function addAlertRoutes(
   route('GET /api/alerts/:reference/groups', 'listAlertGroups', 'List the groups of an alert', {
     access: 'read',
     description: 'Of an alert with `by`, as they were last evaluated.',
-    params: referenceParams('alerts'),
+    params: referenceParams(alertKind),
     responses: { 200: json('The groups, in the order of the rows.', z.array(savedGroup)) },
     handler: ({ params, caller }) =>
       tests.groups(definitions.find<SavedAlert>('alerts', params.reference, caller)),
   })
   route('POST /api/alerts/:reference/groups/:id/mute', 'muteAlertGroup', 'Mute a group of an alert', {
     description: 'No notification of the group is sent until then. Creates a version of the alert.',
-    params: referenceParams('alerts').extend({ id: z.string() }),
+    params: referenceParams(alertKind).extend({ id: z.string() }),
     body: jsonBody(mute, { until: '2026-01-31T12:00:00Z' }),
     responses: { 200: json('The group.', savedGroup) },
     errors: [400, 404],

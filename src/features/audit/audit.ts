@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { RequestAuthor } from '../../core/base/author.ts'
+import type { Actor, RequestAuthor } from '../../core/base/author.ts'
 import type { Clock, Timers } from '../../core/base/clock.ts'
 import { readRestored, restoredFile } from '../../core/base/files/restored-file.ts'
 import type { Log } from '../../core/base/log.ts'
@@ -25,12 +25,6 @@ interface AuditOptions {
   after: Timers['after']
   actorOf: (id: string) => Actor
   dataDir: string
-}
-
-export interface Actor {
-  type: 'person' | 'token' | 'service'
-  id: string
-  name: string
 }
 
 interface Refusal extends Act {

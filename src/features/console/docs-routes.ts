@@ -20,7 +20,7 @@ export function addDocsRoutes(
   { endpoints, brandName }: { endpoints: Endpoints; brandName: string | undefined },
 ): void {
   const route = routesOf(server, { tag: 'State and description', access: 'optional' })
-  const documents = onFirstUse(() => documentsOf(server.routeList))
+  const documents = onFirstUse(() => documentsOf(server))
   const kept = new LRUCache<string, ServedFile, () => string>({
     maxSize: maxKeptBytes,
     sizeCalculation: ({ forms: { identity, gzip, br } }) =>

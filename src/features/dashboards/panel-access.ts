@@ -4,6 +4,7 @@ import { declarationOf } from '../../core/endpoints/definition/parameter-declara
 import { readValue } from '../../core/endpoints/definition/parameters.ts'
 import type { Endpoints, SavedEndpoint } from '../../core/endpoints/manage/endpoints.ts'
 import { type SentParameters, textsFor } from '../../core/http/request-parameters.ts'
+import type { GrantCall } from '../../core/http/routes/query.ts'
 import { referenceIn } from '../../shared/names.ts'
 import { type Panel, panelsOf, type SavedDashboard } from './dashboard.ts'
 import type { Dashboards } from './dashboard-kind.ts'
@@ -15,7 +16,7 @@ type Found = Pick<Endpoints, 'find'>
  * The endpoint of a call that a dashboard's scope allows: it must be a call of one of its panels. Undefined if the caller's
  * other scopes decide.
  */
-export function panelEndpoint(
+function panelEndpoint(
   { endpoints, dashboards }: { endpoints: Found; dashboards: Dashboards },
   caller: Caller,
   reference: string,
@@ -41,8 +42,17 @@ export function panelEndpoint(
   return undefined
 }
 
-/** Whether a dashboard's scope still allows a call. */
-export function isPanelCall(...call: Parameters<typeof panelEndpoint>): boolean {
+/** Grants calls of panels to callers with the scope of their dashboard. */
+export function panelCalls(parts: { endpoints: Found; dashboards: Dashboards }): GrantCall {
+  return (caller, reference, sent) => {
+    if (caller.dashboards.length === 0) return undefined
+    const endpoint = panelEndpoint(parts, caller, reference, sent)
+    if (endpoint === undefined) return undefined
+    return { endpoint, isAllowed: () => isPanelCall(parts, caller, reference, sent) }
+  }
+}
+
+function isPanelCall(...call: Parameters<typeof panelEndpoint>): boolean {
   try {
     return panelEndpoint(...call) !== undefined
   } catch {

@@ -7,11 +7,11 @@ import type { Definitions } from '../../core/definitions/definitions.ts'
 import { declarationOf } from '../../core/endpoints/definition/parameter-declaration.ts'
 import { readValue } from '../../core/endpoints/definition/parameters.ts'
 import type { Endpoints } from '../../core/endpoints/manage/endpoints.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import { referenceParams } from '../../core/http/routes/kind-routes.ts'
 import { authorOf } from '../../core/http/routes/management.ts'
 import { json, jsonBody, routesOf } from '../../core/http/routes/route.ts'
 import { type DashboardFields, panelsOf, type SavedDashboard } from './dashboard.ts'
+import { dashboards as dashboardKind } from './dashboard-kind.ts'
 import { type LinkFields, type Links, type LinkView, linkShape } from './links.ts'
 
 const link = z.object<FieldShapes<LinkView>>({
@@ -35,8 +35,11 @@ const opened = z.object<FieldShapes<ReturnType<Links['open']>>>({
   expires_at: z.iso.datetime().describe('When the session ends.'),
 })
 
-nameComponents('input', { DashboardLinkFields: linkShape })
-nameComponents('output', { DashboardLink: link, NewDashboardLink: newLink, OpenedLink: opened })
+/** Names in the OpenAPI document. */
+const components = {
+  input: { DashboardLinkFields: linkShape },
+  output: { DashboardLink: link, NewDashboardLink: newLink, OpenedLink: opened },
+}
 
 /** Managing links of dashboards. */
 export function addDashboardRoutes(
@@ -48,8 +51,9 @@ export function addDashboardRoutes(
     publicUrl,
   }: { definitions: Definitions; endpoints: Endpoints; links: Links; publicUrl: string | undefined },
 ): void {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'Dashboards', access: 'edit' })
-  const params = referenceParams('dashboards')
+  const params = referenceParams(dashboardKind)
   const path = '/api/dashboards/:reference/links'
   const find = ({ params, caller }: { params: { reference: string }; caller: Caller | undefined }) =>
     definitions.find<SavedDashboard>('dashboards', params.reference, caller)

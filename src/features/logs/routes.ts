@@ -4,7 +4,6 @@ import { z } from 'zod'
 import type { Caller } from '../../core/access/caller.ts'
 import type { FieldShapes } from '../../core/base/validation.ts'
 import { readShape } from '../../core/base/validation.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import { authorOf, flag } from '../../core/http/routes/management.ts'
 import { json, jsonBody, routesOf, text } from '../../core/http/routes/route.ts'
 import { arrayOfLines } from '../../core/search/search-cursor.ts'
@@ -71,6 +70,7 @@ export function addSearchRoutes(
   server: FastifyInstance,
   { search, sources }: { search: LogSearch; sources: SourceInfo },
 ): void {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'Exploring', access: 'search' })
   const example = { project: 'demo', query: 'status:>=400' }
   const params = sourceName
@@ -255,8 +255,11 @@ const view: FieldShapes<Omit<SavedSearch, keyof z.output<typeof newSearchShape>>
 
 const savedSearch = z.object({ ...view, ...newSearchShape.shape })
 
-nameComponents('input', { NewSearch: newSearchShape })
-nameComponents('output', { SavedSearch: savedSearch })
+/** Names in the OpenAPI document. */
+const components = {
+  input: { NewSearch: newSearchShape },
+  output: { SavedSearch: savedSearch },
+}
 
 export function addSavedSearchRoutes(
   server: FastifyInstance,

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { roles } from '../../core/access/caller.ts'
 import type { FieldShapes } from '../../core/base/validation.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import { authorOf } from '../../core/http/routes/management.ts'
 import { json, routesOf } from '../../core/http/routes/route.ts'
 import type { People, PersonView } from './people.ts'
@@ -15,9 +14,13 @@ const person = z.object<FieldShapes<PersonView>>({
   project: z.string().nullable().describe('Of a tenant.'),
   last_seen: z.iso.datetime().describe('When the person last signed in or sent a request to this service.'),
 })
-nameComponents('output', { Person: person })
+/** Names in the OpenAPI document. */
+const components = {
+  output: { Person: person },
+}
 
 export function addPeopleRoutes(server: FastifyInstance, { people }: { people: People }): void {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'Signing in', access: 'admin' })
   route('GET /api/people', 'listPeople', 'List everybody who has signed in', {
     responses: { 200: json('People, by name.', z.array(person)) },

@@ -1,10 +1,12 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Timers } from '../../core/base/clock.ts'
+import { rateLimited } from '../../core/base/errors.ts'
 import type { Log } from '../../core/base/log.ts'
 import { serviceLine } from '../../core/base/service-line.ts'
 import type { Engine, InsertMark } from '../../core/engine/engine.ts'
 import { outputJson, queryRows, writeJsonRows } from '../../core/engine/json-rows.ts'
 import { usedSql } from '../../core/engine/project-tables.ts'
+import type { RequestRecord } from '../../core/http/request-record.ts'
 import { type Counts, type DayCount, DayCounts, type QuotaEvent } from './day-counts.ts'
 import { limitsDay, type Plan } from './plan.ts'
 import type { JournaledCount, PendingCounts, UsageJournal } from './usage-journal.ts'
@@ -22,11 +24,7 @@ interface ProjectUsageOptions {
 type StoreLines = (lines: Buffer, token: string) => Promise<void>
 
 /** A request to an endpoint, or what stands for several. */
-interface CountedRequest {
-  project: string
-  isHit: boolean
-  engineMs: number
-}
+type CountedRequest = Pick<RequestRecord, 'project' | 'status' | 'cache' | 'engineMs'>
 
 const limits = { deadlineMs: 30_000 }
 const flushEveryMs = 700
@@ -93,10 +91,12 @@ export class ProjectUsage {
     return this.counts.list().sort(byEntries).slice(0, most)
   }
 
-  called({ project, isHit, engineMs }: CountedRequest): void {
+  called({ project, status, cache, engineMs }: CountedRequest): void {
+    // Whether a refused request is recorded depends on its way.
+    if (project === '' || status === rateLimited.status) return
     const count = this.countOf(project)
     count.requests++
-    if (isHit) count.hits++
+    if (cache === 'hit' || cache === 'stale') count.hits++
     count.engineMs += engineMs
     this.change(count)
   }

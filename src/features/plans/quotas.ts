@@ -1,28 +1,13 @@
+import type { Admission } from '../../core/intake/admission.ts'
 import { type ProjectLines, type ProjectRun, projectRuns } from '../../core/intake/line-projects.ts'
 import type { Counts, DayCount } from './day-counts.ts'
 import { limitsDay, type Plan } from './plan.ts'
 import type { ProjectUsage } from './project-usage.ts'
 import type { PendingCounts } from './usage-journal.ts'
 
-export const quotaExceededReason = 'quota_exceeded'
-
 interface QuotasOptions {
   usage: ProjectUsage
   planOf: (project: string) => Plan
-}
-
-/** Which lines of a request may be stored. */
-export interface Admission {
-  /** Indices of lines of projects that have used up their day. */
-  over: ReadonlySet<number>
-  /** Indices of rejected lines that would use up more than what is left of the day. */
-  notKept: ReadonlySet<number>
-  /** Of the lines that may be stored. */
-  counts: PendingCounts
-  /** Counts the lines that were stored: all others but these. */
-  stored(refused?: ReadonlyMap<number, unknown>): void
-  /** Must be called at the end, whether or not lines were stored. */
-  release(): void
 }
 
 type Unit = keyof Counts

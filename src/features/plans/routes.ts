@@ -9,7 +9,6 @@ import {
   resourceNotFound,
 } from '../../core/base/errors.ts'
 import { readShape } from '../../core/base/validation.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import { authorOf, changedBy, flag } from '../../core/http/routes/management.ts'
 import { json, jsonBody, routesOf } from '../../core/http/routes/route.ts'
 import type { Audit } from '../audit/audit.ts'
@@ -63,8 +62,11 @@ const erasure = z.object({
       'Backups taken before this time still contain the entries. Null while it runs: all of them may.',
     ),
 })
-nameComponents('input', { ProjectPlan: assignment, NewErasure: erasureShape })
-nameComponents('output', { Project: projectView, ProjectUsage: usageRowOfAdmins, Erasure: erasure })
+/** Names in the OpenAPI document. */
+const components = {
+  input: { ProjectPlan: assignment, NewErasure: erasureShape },
+  output: { Project: projectView, ProjectUsage: usageRowOfAdmins, Erasure: erasure },
+}
 
 const params = z.object({
   project: z.string().meta({ description: 'Name of the project.', example: 'demo' }),
@@ -74,6 +76,7 @@ const csvType = 'text/csv'
 const unusedProject = { entries: 0, bytes: 0, last_entry_at: null }
 
 export function addProjectRoutes(server: FastifyInstance, { projects, audit }: ProjectRouteParts): void {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'Projects', access: 'admin' })
   const find = async (project: string) => {
     const terms = projectsQuery.parse({ limit: 1 })

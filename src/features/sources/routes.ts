@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../core/access/caller.ts'
 import { ruleShape } from '../../core/catalog/source-rules.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import { json, jsonBody, routesOf } from '../../core/http/routes/route.ts'
 import type { SourceRules } from '../../core/intake/rules/source-rules.ts'
 import { entryReader } from '../logs/entry-access.ts'
@@ -39,17 +38,21 @@ const preview = z.object({
     .describe('Entries that the rules change or drop, newest first.'),
 })
 
-nameComponents('output', {
-  SourcePath: sourcePathShape,
-  StoredEntry: storedEntry,
-  AppliedRule: appliedRule,
-  RulePreview: preview,
-})
+/** Names in the OpenAPI document. */
+const components = {
+  output: {
+    SourcePath: sourcePathShape,
+    StoredEntry: storedEntry,
+    AppliedRule: appliedRule,
+    RulePreview: preview,
+  },
+}
 
 export function addSourceRoutes(
   server: FastifyInstance,
   { sources, rules, search }: { sources: SourceInfo; rules: SourceRules; search: LogSearch },
 ) {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'Sources', access: 'read' })
   const params = sourceName
   route('GET /api/sources/:name/schema', 'getSourceSchema', 'Show the metadata paths of a source', {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { callRecord } from '../../../test/support/call-records.ts'
 import { idleMetrics, promtoolProblems } from '../../../test/support/metrics.ts'
 
-const fileOf = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const fileOf = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 
 describe('metrics', () => {
   test('count durations by endpoint, status class and cache use', async () => {

@@ -51,7 +51,7 @@ describe('traces', () => {
 
   test('loads nothing of OpenTelemetry but its API, which prom-client uses, unless traces are enabled', () => {
     const loaded = (file: string) => {
-      const path = JSON.stringify(fileURLToPath(new URL(`../../build/${file}`, import.meta.url)))
+      const path = JSON.stringify(fileURLToPath(new URL(`../../../build/${file}`, import.meta.url)))
       const program = `import(${path}).then(() => console.log(Object.keys(require('node:module')._cache).filter((name) => /@opentelemetry.(?!api.)/.test(name)).length))`
       const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' })
       expect(stderr).toBe('')

@@ -8,7 +8,6 @@ import { mayRead } from '../../core/definitions/visibility.ts'
 import { isReserved } from '../../core/endpoints/definition/definition.ts'
 import type { Endpoints } from '../../core/endpoints/manage/endpoints.ts'
 import { goneSignal } from '../../core/http/connections.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import { readCacheDirectives } from '../../core/http/request-parameters.ts'
 import { params } from '../../core/http/routes/endpoints.ts'
 import { changedBy } from '../../core/http/routes/management.ts'
@@ -36,7 +35,10 @@ const report = reportShape.extend({
     )
     .describe('At most 200 tokens, those with most requests first.'),
 })
-nameComponents('output', { RequestReport: report, SlowRequest: slowRequestShape })
+/** Names in the OpenAPI document. */
+const components = {
+  output: { RequestReport: report, SlowRequest: slowRequestShape },
+}
 
 export function addRequestRoutes(
   server: FastifyInstance,
@@ -52,6 +54,7 @@ export function addRequestRoutes(
     tokens: TokenAdmin
   },
 ): void {
+  server.components.add(components)
   const shownTo = (request: FastifyRequest) => (row: { endpoint: string }) => {
     const endpoint = endpoints.named(row.endpoint)
     return !endpoint || mayRead(request.caller, endpoint.definition)

@@ -1,10 +1,12 @@
 import { fastify } from 'fastify'
 import { expect, test } from 'vitest'
 import { idleMetrics } from '../../../test/support/metrics.ts'
+import { listRoutes } from '../../core/http/routes/route.ts'
 import { addStatusRoutes } from './status-routes.ts'
 
 async function metricsOf(openMetrics: boolean): Promise<string> {
   const server = fastify()
+  listRoutes(server)
   addStatusRoutes(server, {
     metrics: idleMetrics(),
     openMetrics,

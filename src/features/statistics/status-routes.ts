@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { isolationUnverified } from '../../core/base/errors.ts'
 import { version } from '../../core/base/package-file.ts'
 import { type EngineStatus, engineShape, readyState } from '../../core/http/engine-status.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import type { Phase } from '../../core/http/phase.ts'
 import { json, routesOf, text } from '../../core/http/routes/route.ts'
 import type { Metrics } from './metrics.ts'
@@ -14,7 +13,10 @@ const status = z.looseObject({
   ...readyState,
   engine: engineShape.describe('Version of the engine, and how often it was restarted.'),
 })
-nameComponents('output', { Readiness: readiness, Status: status })
+/** Names in the OpenAPI document. */
+const components = {
+  output: { Readiness: readiness, Status: status },
+}
 
 interface StatusParts {
   engineStatus: () => EngineStatus
@@ -28,6 +30,7 @@ export function addStatusRoutes(
   server: FastifyInstance,
   { engineStatus, phase, metrics, openMetrics }: StatusParts,
 ): void {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'State and description', access: 'public' })
   const silent = { logLevel: 'silent' } as const
   const readinessNow = () => {

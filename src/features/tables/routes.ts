@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { engineUnavailable, tooLarge } from '../../core/base/errors.ts'
 import type { Definitions } from '../../core/definitions/definitions.ts'
 import { goneSignal } from '../../core/http/connections.ts'
-import { nameComponents } from '../../core/http/openapi/json-schema.ts'
 import { referenceParams } from '../../core/http/routes/kind-routes.ts'
 import { authorOf, flag } from '../../core/http/routes/management.ts'
 import { json, routesOf } from '../../core/http/routes/route.ts'
@@ -12,6 +11,7 @@ import { ByteBudget } from '../../core/intake/intake-limits.ts'
 import { readRequestBody } from '../../core/intake/request-body.ts'
 import { csvLine } from '../../shared/csv.ts'
 import { columnShape, maxRows, maxTableBytes } from './table.ts'
+import { tables as tableKind } from './table-kind.ts'
 import { rowFormOf } from './table-rows.ts'
 import type { SavedTable, Tables, TableUsers } from './tables.ts'
 
@@ -41,7 +41,10 @@ const page = z.object({
     .describe('The first rows, in the order in which they were sent.'),
 })
 
-nameComponents('output', { TableRows: page, ReplacedRows: replaced })
+/** Names in the OpenAPI document. */
+const components = {
+  output: { TableRows: page, ReplacedRows: replaced },
+}
 
 interface TableParts {
   definitions: Definitions
@@ -54,7 +57,8 @@ export function addTableRoutes(
   server: FastifyInstance,
   { definitions, tables, tableUsers }: TableParts,
 ): void {
-  const params = referenceParams('tables')
+  server.components.add(components)
+  const params = referenceParams(tableKind)
   const path = '/api/tables/:reference/rows' as const
   const budget = new ByteBudget(maxHeldBytes)
   server.register(async (scope) => {

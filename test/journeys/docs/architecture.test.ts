@@ -7,23 +7,24 @@ import { scenarios, scenariosByTest } from '../../../torture/scenarios.ts'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const page = readFileSync(`${root}docs/architecture.md`, 'utf8')
 
-/** Layers from top to bottom. */
+/** Layers from top to bottom. Features are called by hooks of those around them. */
 const layers = [
-  ['main.ts'],
+  ['main'],
   ['cli'],
   ['workspace'],
-  ['app.ts', 'app'],
+  ['app'],
   ['http'],
-  ['mcp'],
-  ['alerts', 'live'],
   // The cache runs what endpoints pass to it, so a walk goes from one to the other and back.
-  ['access', 'backup', 'cache', 'copy', 'endpoints', 'intake', 'observability', 'sources'],
+  ['access', 'cache', 'endpoints', 'features', 'intake'],
   ['catalog'],
   ['engine'],
   ['sql'],
   ['base'],
 ]
-const rankOf = (file: string) => layers.findIndex((layer) => layer.includes(file.split('/')[1] ?? ''))
+const rankOf = (file: string) => {
+  const [, room = '', coreRoom = ''] = file.split('/')
+  return layers.findIndex((layer) => layer.includes(room === 'core' ? coreRoom : room))
+}
 
 /** The files of a numbered list below a heading. */
 function walk(heading: string): string[] {
@@ -42,17 +43,19 @@ describe('docs/architecture.md', () => {
     expect(pathsIn(page).filter((path) => !existsSync(root + path))).toEqual([])
   })
 
-  test('describes every folder of src', () => {
-    const folders = readdirSync(`${root}src`, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map(({ name }) => `src/${name}/`)
-    expect(folders.filter((folder) => !page.includes(`\`${folder}\``))).toEqual([])
+  test('describes every folder of src, every room of core and every feature', () => {
+    const foldersOf = (path: string) =>
+      readdirSync(root + path, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory())
+        .map(({ name }) => name)
+    expect(foldersOf('src').filter((name) => !page.includes(`\`src/${name}/\``))).toEqual([])
+    const rooms = [...foldersOf('src/core'), ...foldersOf('src/features')]
+    expect(rooms.filter((name) => !page.includes(`\n- \`${name}\`: `))).toEqual([])
   })
 
   test('draws every layer', () => {
     const drawing = /```mermaid\n([\s\S]+?)```/.exec(page)?.[1] ?? ''
-    const names = layers.flat().map((name) => name.replace('.ts', ''))
-    expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(drawing))).toEqual([])
+    expect(layers.flat().filter((name) => !new RegExp(`\\b${name}\\b`).test(drawing))).toEqual([])
   })
 
   test.each(['A request', 'An entry'])('walks down, through every file once: %s', (heading) => {

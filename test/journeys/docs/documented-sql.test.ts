@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { documentedRoutes } from '../../../src/app/documented-routes.ts'
+import { describedServer } from '../../../src/app/documented-routes.ts'
 import { builtInSources } from '../../../src/core/catalog/built-in-sources.ts'
 import {
   definitionShape,
@@ -133,7 +133,7 @@ describe('SQL without any warning', () => {
   })
 
   test('in the examples of the API', async () => {
-    const statements = endpointsIn('openapi.json', documentsOf(await documentedRoutes())({ version: '1' }))
+    const statements = endpointsIn('openapi.json', documentsOf(await describedServer())({ version: '1' }))
     expect(statements.length).toBeGreaterThan(3)
     expect(await warningsIn(statements)).toEqual([])
   })

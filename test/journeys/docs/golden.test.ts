@@ -24,10 +24,10 @@ describe('what a service shows', () => {
   })
 
   test('openapi.txt is the OpenAPI document without a token, openapi-admin.txt what an admin sees beyond it', async () => {
-    const everybody = await (await fetch(new URL('/openapi.json', service.url))).json()
+    const everybody = (await (await fetch(new URL('/openapi.json', service.url))).json()) as OpenApi
     everybody.info.version = 'of the package'
     await expect(linesOf(everybody)).toMatchFileSnapshot(golden('openapi.txt'))
-    const admin = await (await service.call('/openapi.json')).json()
+    const admin = (await (await service.call('/openapi.json')).json()) as OpenApi
     admin.info.version = 'of the package'
     await expect(linesOf(addition(everybody, admin))).toMatchFileSnapshot(golden('openapi-admin.txt'))
   })
@@ -156,11 +156,11 @@ test('statements.txt has a hash of each statement that these journeys send', asy
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(golden('statements.txt'))
 })
 
-/** One line for each operation and component, in the order of the document. */
+/** One line for each operation and component. The order of members says nothing. */
 function linesOf(value: unknown, path: readonly string[] = []): string {
   const isDeep = path.length === 3 || !isObject(value)
-  if (isDeep) return `${path.join(' ')}: ${JSON.stringify(value)}\n`
-  return Object.entries(value)
+  if (isDeep) return `${path.join(' ')}: ${JSON.stringify(value, inOrder)}\n`
+  return Object.entries(inOrder('', value))
     .map(([key, member]) => linesOf(member, [...path, key]))
     .join('')
 }
@@ -174,4 +174,14 @@ function addition(before: unknown, after: unknown): unknown {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+interface OpenApi {
+  info: { version: string }
+}
+
+function inOrder(key: string, value: unknown): object {
+  if (key === 'required' && Array.isArray(value)) return value.toSorted()
+  if (!isObject(value)) return value as object
+  return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }

@@ -15,7 +15,7 @@ const numbered = (heading: string) =>
   [...section(heading).matchAll(/^\d+\. `([^`]+)`/gm)].map(([, file]) => file as string)
 
 /** How parts are put together, and what all of them use. */
-const everywhere = /^src\/(?:app|base)\//
+const everywhere = /^src\/(?:app|core\/base)\//
 
 describe('the walks name the files that run', () => {
   let ran: Record<'request' | 'entry' | 'deployment', string[]>

@@ -54,14 +54,23 @@ export async function openLimitedIntake(
   const admission = {
     notKept: new Set<number>(),
     over: new Set<number>(),
-    counts: { counted: [] },
+    counts: {},
     stored: () => {},
     release: () => {},
   }
-  const quotas = { admit: async () => admission, pending: { begin: () => {}, end: () => {} } }
+  const pending = { begin: () => {}, end: () => {} }
   const tail = { publish: choices.onStored ?? (() => {}) }
   const intake = new LogIntake({
-    store: new EntryStore({ engine, disk, arrivals, tail, quotas, maxPendingBytes, attempts: 2 }),
+    store: new EntryStore({
+      engine,
+      disk,
+      arrivals,
+      tail,
+      admit: async () => admission,
+      pending,
+      maxPendingBytes,
+      attempts: 2,
+    }),
     sources: { named: find, get, list: () => sources },
     rules: new SourceRules([]),
     keys: new IdempotencyKeys(engine, clock),

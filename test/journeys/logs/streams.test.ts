@@ -12,16 +12,15 @@ import type { SavedEndpoint } from '../../../src/core/endpoints/manage/endpoints
 import { handleError } from '../../../src/core/http/error-response.ts'
 import { RequestRecorder } from '../../../src/core/http/request-recorder.ts'
 import { admitCaller } from '../../../src/core/http/route-access.ts'
-import { followResult } from '../../../src/core/http/routes/query.ts'
 import { SessionCookies } from '../../../src/core/http/session-cookies.ts'
 import { EventStreams } from '../../../src/core/http/streams/event-streams.ts'
 import { readEntry } from '../../../src/core/intake/entry-batch.ts'
+import { followResult } from '../../../src/features/live/follow-result.ts'
 import { LiveResults } from '../../../src/features/live/live-results.ts'
 import { LiveTail } from '../../../src/features/live/live-tail.ts'
 import { addTailRoutes } from '../../../src/features/live/routes.ts'
 import { RequestCounts } from '../../../src/features/statistics/metrics.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
-import { idleMetrics } from '../../support/metrics.ts'
 import { type EventReader, openEvents } from '../../support/network/event-reader.ts'
 
 const admin = 'the-token-of-the-admin'
@@ -50,11 +49,9 @@ async function openStreams(limits = { maxStreams: 100 }) {
   new RequestRecorder({
     log,
     tracing,
-    requests,
-    statistics: undefined,
-    metrics: idleMetrics(),
-    usage: { called: () => {} },
     endpoints,
+    finished: [(status) => requests.add(status)],
+    recorded: [],
   }).addTo(server)
   server.setErrorHandler(handleError)
   server.decorateRequest('caller', undefined)

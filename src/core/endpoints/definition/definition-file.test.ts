@@ -369,7 +369,7 @@ describe('the shipped files', () => {
   })
 
   test('are counted in the docs, and docs/guides/access.md names those that are published', () => {
-    const pageOf = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+    const pageOf = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8')
     const words: Record<number, string> = { 5: 'Five', 14: 'fourteen' }
     const readme = pageOf('README.md').replace(/\s+/g, ' ')
     expect(readme).toContain(`${words[definitions.length]} saved queries exist from the first start`)

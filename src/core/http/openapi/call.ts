@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../base/validation.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { outputFormats } from '../../endpoints/call/output-formats.ts'
 import type { Response } from '../routes/route.ts'
-import { jsonSchema, nameComponents } from './json-schema.ts'
+import { reference } from './json-schema.ts'
 
 /** Parameters of every call. They begin with an underscore, which parameters of a query cannot. */
 export const callQuery = z.object({
@@ -43,8 +43,6 @@ export const plan: z.ZodType<Awaited<ReturnType<EndpointCalls['explain']>>> = z.
   reads: z.array(read).describe('What the query would read.'),
 })
 
-nameComponents('output', { QueryPlan: plan })
-
 /** Headers of results that are not cached. */
 export const rowHeaders = [
   'Cache-Status',
@@ -69,7 +67,7 @@ export function resultResponses(
     required: ['result'],
     additionalProperties: false,
   }
-  const schema = explained ? { anyOf: [result, jsonSchema(plan, 'output')] } : result
+  const schema = explained ? { anyOf: [result, reference('QueryPlan')] } : result
   const content = outputFormats.map(({ name, contentType, form }) => {
     const [type = ''] = contentType.split(';')
     if (name === 'json') return [type, { schema }]

@@ -2,14 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { describe, expect, test } from 'vitest'
-import { documentedRoutes } from '../../../app/documented-routes.ts'
+import { describedServer } from '../../../app/documented-routes.ts'
 import { definitionShape } from '../../endpoints/definition/definition.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { bindQuery } from '../../endpoints/definition/parameters.ts'
 import { documentsOf } from './document.ts'
 
-const routes = await documentedRoutes()
-const openApiDocument = documentsOf(routes)
+const server = await describedServer()
+const routes = server.routeList
+const openApiDocument = documentsOf(server)
 const schemas = openApiDocument({ version: '1' }).components.schemas as Record<
   string,
   { properties: Record<string, object>; required?: string[] }

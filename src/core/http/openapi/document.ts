@@ -7,8 +7,8 @@ import type { RouteAccess } from '../route-access.ts'
 import type { Content, ListedRoute, Operation, Response } from '../routes/route.ts'
 import { callErrors, callQuery, followHeaders, resultResponses } from './call.ts'
 import { type HeaderName, headerComponents, headersOf } from './headers.ts'
-import { componentSchemas, type Direction, jsonSchema, nameComponents } from './json-schema.ts'
-import { tags } from './tags.ts'
+import type { Components, Direction } from './json-schema.ts'
+import type { Tag } from './tags.ts'
 
 interface DocumentOptions {
   version: string
@@ -59,23 +59,31 @@ function securityOf(access: RouteAccess): { security: object[]; errors: number[]
 }
 
 type Paths = Record<string, Record<string, object>>
-type Components = Record<string, Record<string, unknown>>
+type Sections = Record<string, Record<string, unknown>>
+
+/** What a server has to describe. */
+export interface DescribedServer {
+  readonly routeList: readonly ListedRoute[]
+  readonly components: Components
+  readonly tags: readonly Tag[]
+}
 
 /** Makes OpenAPI 3.1 documents. The part that all callers share is built once. */
-export function documentsOf(routes: readonly ListedRoute[]) {
+export function documentsOf({ routeList: routes, components: named, tags }: DescribedServer) {
+  named.add({ output: { BreakingChange: breakingChange, Error: anyError } })
   const order = (route: ListedRoute) => tags.findIndex(({ name }) => name === route.operation?.tag)
   const sorted = routes.toSorted((one, other) => order(one) - order(other))
   const pathsFor = (mayUse: (access: RouteAccess) => boolean) => {
     const paths: Paths = {}
     for (const { method, path, operation } of sorted) {
       if (!operation || !mayUse(operation.access)) continue
-      addOperation(paths, method, path.replace(/:(\w+)/g, '{$1}'), operation)
+      addOperation(named, paths, method, path.replace(/:(\w+)/g, '{$1}'), operation)
     }
     return paths
   }
   const all = pathsFor(() => true)
-  const schemas = componentSchemas()
-  const responses = errorResponses()
+  const schemas = named.schemas()
+  const responses = errorResponses(named)
   return ({ version, endpoints = [], reader = { parameters: {} }, customer }: DocumentOptions) => {
     const paths = customer ? pathsFor(customer.mayUse) : all
     const saved: Paths = {}
@@ -86,6 +94,7 @@ export function documentsOf(routes: readonly ListedRoute[]) {
       const rowName = `row.${name}`
       const parameters = parameterSchemas(endpoint, reader.parameters)
       addOperation(
+        named,
         saved,
         'GET',
         `/api/endpoints/query/${name}`,
@@ -94,7 +103,7 @@ export function documentsOf(routes: readonly ListedRoute[]) {
       )
       rows[rowName] = { ...rowSchema(endpoint), additionalProperties: false }
     }
-    const components: Components = {
+    const components: Sections = {
       schemas: { ...schemas, ...rows },
       responses,
       headers: headerComponents,
@@ -117,7 +126,7 @@ export function documentsOf(routes: readonly ListedRoute[]) {
 }
 
 /** Without tags and components that no operation uses. */
-function withoutUnused<T extends { paths: Paths; tags: typeof tags; components: Components }>(
+function withoutUnused<T extends { paths: Paths; tags: readonly Tag[]; components: Sections }>(
   document: T,
 ): T {
   const { components } = document
@@ -160,6 +169,7 @@ function operationOf(endpoint: Endpoint, row: object): Operation {
 }
 
 function addOperation(
+  named: Components,
   paths: Paths,
   method: string,
   path: string,
@@ -170,11 +180,11 @@ function addOperation(
   const { security, errors } = securityOf(access)
   const parameters = [
     ...ownParameters,
-    ...parametersOf('path', operation.params),
-    ...parametersOf('query', operation.query),
-    ...parametersOf('header', operation.headers),
+    ...parametersOf(named, 'path', operation.params),
+    ...parametersOf(named, 'query', operation.query),
+    ...parametersOf(named, 'header', operation.headers),
   ]
-  const ownError = errorResponse && responseObject(errorResponse, access)
+  const ownError = errorResponse && responseObject(named, errorResponse, access)
   const requestErrors = [400, ...(operation.params ? [404] : []), ...(body ? [413, 415] : []), 500]
   const statuses = new Set([...errors, ...requestErrors, ...(operation.errors ?? [])])
   const described = {
@@ -184,11 +194,13 @@ function addOperation(
     description: [description, accessTexts[access]].filter(Boolean).join('\n\n'),
     security,
     ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: { required: body.required, content: contentObject(body.content, 'input') } }),
+    ...(body && {
+      requestBody: { required: body.required, content: contentObject(named, body.content, 'input') },
+    }),
     responses: {
       ...Object.fromEntries([...statuses].map((status) => [status, ownError ?? errorReference(status)])),
       ...Object.fromEntries(
-        Object.entries(responses).map(([status, one]) => [status, responseObject(one, access)]),
+        Object.entries(responses).map(([status, one]) => [status, responseObject(named, one, access)]),
       ),
       default: ownError ?? { $ref: '#/components/responses/Error' },
     },
@@ -196,9 +208,13 @@ function addOperation(
   paths[path] = { ...paths[path], [method.toLowerCase()]: described }
 }
 
-function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | undefined): DescribedParameter[] {
+function parametersOf(
+  named: Components,
+  place: DescribedParameter['in'],
+  shape: z.ZodObject | undefined,
+): DescribedParameter[] {
   if (!shape) return []
-  const { properties = {}, required = [] } = jsonSchema(shape, 'input') as {
+  const { properties = {}, required = [] } = named.schemaOf(shape, 'input') as {
     properties?: Record<string, { description?: string; example?: unknown }>
     required?: string[]
   }
@@ -212,18 +228,22 @@ function parametersOf(place: DescribedParameter['in'], shape: z.ZodObject | unde
   }))
 }
 
-function responseObject({ description, headers = [], content }: Response, access: RouteAccess): object {
+function responseObject(
+  named: Components,
+  { description, headers = [], content }: Response,
+  access: RouteAccess,
+): object {
   return {
     description,
     headers: headersOf(headers, access !== 'public'),
-    ...(content && { content: contentObject(content, 'output') }),
+    ...(content && { content: contentObject(named, content, 'output') }),
   }
 }
 
-function contentObject(content: Content, direction: Direction): Record<string, object> {
+function contentObject(named: Components, content: Content, direction: Direction): Record<string, object> {
   const media = Object.entries(content).map(([type, { schema, ...rest }]) => [
     type,
-    { ...(schema && { schema: jsonSchema(schema, direction) }), ...rest },
+    { ...(schema && { schema: named.schemaOf(schema, direction) }), ...rest },
   ])
   return Object.fromEntries(media)
 }
@@ -289,22 +309,25 @@ function errorShape(code: z.ZodType<string> = z.string()) {
 
 const anyError = errorShape()
 
-nameComponents('output', { BreakingChange: breakingChange, Error: anyError })
-
-function errorResponses(): Record<string, JsonSchema> {
+function errorResponses(named: Components): Record<string, JsonSchema> {
   const byStatus = Object.entries(descriptions).map(([status, description]) => {
     const codes = listErrors().filter((error) => error.status === Number(status))
     const shape = errorShape(z.enum(codes.map(({ code }) => code)))
-    return [`Error${status}`, response(description, shape, ownHeaders[status])]
+    return [`Error${status}`, response(named, description, shape, ownHeaders[status])]
   })
-  return { Error: response('Any other error.', anyError), ...Object.fromEntries(byStatus) }
+  return { Error: response(named, 'Any other error.', anyError), ...Object.fromEntries(byStatus) }
 }
 
-function response(description: string, shape: z.ZodType, headers: readonly HeaderName[] = []): JsonSchema {
+function response(
+  named: Components,
+  description: string,
+  shape: z.ZodType,
+  headers: readonly HeaderName[] = [],
+): JsonSchema {
   return {
     description,
     headers: headersOf(['Wellhead-Version', ...headers], true),
-    content: { 'application/json': { schema: jsonSchema(shape, 'output') } },
+    content: { 'application/json': { schema: named.schemaOf(shape, 'output') } },
   }
 }
 

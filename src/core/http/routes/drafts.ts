@@ -7,12 +7,13 @@ import type { OutputFormat } from '../../endpoints/call/output-formats.ts'
 import { parameterTypeNames } from '../../endpoints/definition/parameter-declaration.ts'
 import { columnsView as columns } from '../../endpoints/definition/result-columns.ts'
 import { type EndpointDrafts, previewShape, sqlShape } from '../../endpoints/manage/endpoint-drafts.ts'
+import { endpoints as endpointKind } from '../../endpoints/manage/endpoint-kind.ts'
 import { warningsView as warnings } from '../../sql/warnings/warning.ts'
 import { goneSignal } from '../connections.ts'
 import { callQuery, resultResponses, rowHeaders } from '../openapi/call.ts'
 import { chooseFormat, queryParameters, readParameters } from '../request-parameters.ts'
 import { sendResult } from '../send-result.ts'
-import { documentedKind } from './kind-routes.ts'
+import { documented } from './kind-routes.ts'
 import { json, jsonBody, type Response, routesOf } from './route.ts'
 
 const query =
@@ -32,7 +33,7 @@ export function addDraftRoutes(server: FastifyInstance, { drafts }: { drafts: En
   const errors = [422, 504]
   route('POST /api/endpoints/check', 'checkEndpoint', 'Check an endpoint without saving it', {
     description: 'Errors and warnings have the line and column in the SQL as it was sent.',
-    body: jsonBody(documentedKind('endpoints').change, draft),
+    body: jsonBody(documented(endpointKind).change, draft),
     responses: { 200: json('What the SQL returns and uses.', checked) },
     errors,
     handler: (request, reply) => drafts.check(request.body, request.caller as Caller, goneSignal(reply)),

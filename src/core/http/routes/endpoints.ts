@@ -1,71 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import {
-  type Replay,
-  type ReplayedRequest,
-  type Replays,
-  type RunFigures,
-  replayShape,
-} from '../../../features/replay/replays.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { FieldShapes } from '../../base/validation.ts'
 import type { Definitions } from '../../definitions/definitions.ts'
 import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import { parameterShape, parameterView } from '../../endpoints/definition/parameter-declaration.ts'
+import { endpoints as endpointKind } from '../../endpoints/manage/endpoint-kind.ts'
 import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
 import { jsonPathShape } from '../../sql/paths.ts'
 import { warningShape } from '../../sql/warnings/warning.ts'
-import { goneSignal } from '../connections.ts'
-import { nameComponents } from '../openapi/json-schema.ts'
-import { documentedKind, referenceParams } from './kind-routes.ts'
-import { json, jsonBody, routesOf } from './route.ts'
-
-const replayBody = z.strictObject({
-  ...replayShape.shape,
-  // A copy with a description would not be the named component.
-  endpoint: z
-    .lazy(() => documentedKind('endpoints').change)
-    .describe('Fields of the new version. Omitted fields stay as they are.'),
-})
-
-const replayRun = z.object<FieldShapes<RunFigures>>({
-  rows: z.int().nullable().describe('Rows of the result. Null: the request failed.'),
-  duration_ms: z.number().describe('Time spent in the engine.'),
-  rows_read: z.int().nullable().describe('Rows that the engine read. Null if unknown.'),
-  error: z
-    .object({ code: z.string(), message: z.string() })
-    .nullable()
-    .describe('Why the request failed. Null: it did not.'),
-})
-
-const row = z.record(z.string(), z.unknown()).nullable()
-
-const replayedRequest: z.ZodType<ReplayedRequest> = z.object({
-  uses: z.int().describe('How often it was sent. Recent requests count more.'),
-  tenant: z.boolean().describe('Whether it was sent with a token that is limited to a project.'),
-  format: z.string().describe('The most frequent format.'),
-  outcome: z.enum(['same', 'different', 'failed']).describe('`failed`: only the new version fails.'),
-  before: replayRun.describe('The current version.'),
-  after: replayRun.describe('The new version.'),
-  added_rows: z.int().describe('Rows that only the new version returns, also because a value changed.'),
-  removed_rows: z.int().describe('Rows that only the current version returns.'),
-  reordered: z.boolean().describe('Whether both return the same rows in another order.'),
-  unstable: z.boolean().describe('Whether the current version, run again, returned something else.'),
-  parameters: z.record(z.string(), z.string()).exactOptional().describe('Parameters that were sent.'),
-  project: z.string().nullable().exactOptional().describe('Project of the token.'),
-  examples: z
-    .array(z.object({ before: row, after: row }))
-    .exactOptional()
-    .describe('Up to 5 rows that differ. Null: the version does not return the row.'),
-})
-
-const replay = z.object<FieldShapes<Replay>>({
-  endpoint: z.string().describe('Name of the endpoint.'),
-  version: z.int().describe('The current version.'),
-  at: z.iso.datetime().describe('The time that both versions got as `@now`.'),
-  requests: z.array(replayedRequest).describe('At most 50 requests, most frequent first.'),
-  skipped: z.int().describe('Requests that were not run because the time was over.'),
-})
+import { referenceParams } from './kind-routes.ts'
+import { json, routesOf } from './route.ts'
 
 const maxResults = 200
 
@@ -94,30 +37,26 @@ const cached = z.object({
   results: z.array(cachedResult).describe(`At most ${maxResults}, the most used first.`),
 })
 
-nameComponents('input', { ParameterFields: parameterShape, ReplayFields: replayBody })
-nameComponents('output', {
-  Parameter: parameterView,
-  Warning: warningShape,
-  JsonPath: jsonPathShape,
-  ReplayRun: replayRun,
-  ReplayedRequest: replayedRequest,
-  Replay: replay,
-  CachedResult: cachedResult,
-  EndpointCache: cached,
-})
+/** Names in the OpenAPI document. */
+const components = {
+  input: { ParameterFields: parameterShape },
+  output: {
+    Parameter: parameterView,
+    Warning: warningShape,
+    JsonPath: jsonPathShape,
+    CachedResult: cachedResult,
+    EndpointCache: cached,
+  },
+}
 
-export const params = referenceParams('endpoints')
+export const params = referenceParams(endpointKind)
 
-/** What endpoints have beyond all kinds: paths, replays and cached results. */
+/** What endpoints have beyond all kinds: paths and cached results. */
 export function addEndpointRoutes(
   server: FastifyInstance,
-  {
-    definitions,
-    endpoints,
-    calls,
-    replays,
-  }: { definitions: Definitions; endpoints: Endpoints; calls: EndpointCalls; replays: Replays },
+  { definitions, endpoints, calls }: { definitions: Definitions; endpoints: Endpoints; calls: EndpointCalls },
 ): void {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'Endpoints', access: 'read' })
   route(
     'GET /api/endpoints/:reference/paths',
@@ -160,22 +99,4 @@ export function addEndpointRoutes(
         calls.cache.drop(definitions.find('endpoints', params.reference, caller).id),
     },
   )
-  route('POST /api/endpoints/:reference/replay', 'replayRequests', 'Try a change with recent requests', {
-    access: 'edit',
-    description:
-      'Runs the most frequent requests that are in the cache against the current version and the new one, and ' +
-      'compares the rows. Nothing is saved. Stops after 60 s.',
-    params,
-    body: jsonBody(replayBody, {
-      endpoint: { query: 'SELECT count() AS n FROM edge_logs WHERE timestamp > @now - INTERVAL 1 DAY' },
-    }),
-    responses: { 200: json('What would change for callers.', replay) },
-    errors: [422, 504],
-    handler: async (request, reply) => {
-      const { params, body } = request
-      const caller = request.caller as Caller
-      const find = () => definitions.find<SavedEndpoint>('endpoints', params.reference, caller)
-      return replays.replay(find, body, caller, goneSignal(reply))
-    },
-  })
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { kinds } from '../../../kinds.ts'
 import type { Caller } from '../../access/caller.ts'
 import { invalidParameter } from '../../base/errors.ts'
 import { withArticle } from '../../base/text/with-article.ts'
@@ -8,29 +7,29 @@ import { changeOf } from '../../base/validation.ts'
 import type { ChangeTerms, Definitions } from '../../definitions/definitions.ts'
 import { noteShape } from '../../definitions/deployment.ts'
 import { commonView, type KindForm, type Saved } from '../../definitions/kind.ts'
-import { nameComponents } from '../openapi/json-schema.ts'
-import { tagOf } from '../openapi/tags.ts'
+import { tagOf, tagsOf } from '../openapi/tags.ts'
 import { authorOf, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
-/** How the API names a kind, and its shapes. */
-export const documented = kinds.map((kind: KindForm) => {
+/** How the API names a kind, and its shapes. The same for each call, because shapes have names in the document. */
+const documentedKinds = new WeakMap<object, ReturnType<typeof describe>>()
+
+export type DocumentedKind = ReturnType<typeof describe>
+
+export function documented(kind: KindForm): DocumentedKind {
+  const known = documentedKinds.get(kind.fields) ?? describe(kind)
+  documentedKinds.set(kind.fields, known)
+  return known
+}
+
+function describe(kind: KindForm) {
   const { fields, docs } = kind
   const name = kind.name.replace(/^./, (letter) => letter.toUpperCase())
   const sent = docs.fields ?? fields
   const id = z.uuid().describe('Stays the same if the name changes.')
   const view = z.object({ id, ...commonView, ...fields.shape, ...docs.view })
   const changed = docs.changed ? view.extend(docs.changed) : view
-  const change = changeOf(sent)
-  nameComponents('input', { [docs.fieldsName]: sent, [`${name}Change`]: change })
-  nameComponents('output', { [name]: view, ...(docs.changed && { [`Changed${name}`]: changed }) })
-  return { ...kind, name, sent, view, changed, change }
-})
-
-export type DocumentedKind = (typeof documented)[number]
-
-export function documentedKind(folder: string): DocumentedKind {
-  return documented.find((kind) => kind.folder === folder) as DocumentedKind
+  return { ...kind, name, sent, view, changed, change: changeOf(sent) }
 }
 
 const noted = z.object({ note: noteShape.default('').describe('Why this version is created, for people.') })
@@ -38,25 +37,41 @@ const notedBreaking = noted.extend({ breaking: flag('Whether to make changes tha
 const hiding = { breaking: flag('Whether to make changes that hide entries, which are deleted later.') }
 const notedHiding = noted.extend(hiding)
 
-export function referenceParams(folder: string) {
-  const { name, docs } = documentedKind(folder)
+export function referenceParams(kind: KindForm) {
+  const { name, docs } = documented(kind)
   const { reference = '' } = docs.texts ?? {}
   const description = `Id or name of the ${name.toLowerCase()}.${reference && ` ${reference}`}`
   return z.object({ reference: z.string().meta({ description, example: docs.referenceExample }) })
 }
 
 /** Adds the routes that all kinds have. */
-export function addKindRoutes(server: FastifyInstance, { definitions }: { definitions: Definitions }): void {
-  for (const kind of documented) addRoutesOf(kind, server, definitions)
+export function addKindRoutes(
+  server: FastifyInstance,
+  { definitions, kinds }: { definitions: Definitions; kinds: readonly KindForm[] },
+): void {
+  server.tags.push(...tagsOf(kinds))
+  for (const kind of kinds) {
+    const isUsed = kinds.some(({ refersTo }) => refersTo[kind.folder] !== undefined)
+    addRoutesOf(documented(kind), server, definitions, isUsed)
+  }
 }
 
-function addRoutesOf(documented: DocumentedKind, server: FastifyInstance, definitions: Definitions): void {
-  const { name, folder, sent, view, changed, change, docs } = documented
+function addRoutesOf(
+  described: DocumentedKind,
+  server: FastifyInstance,
+  definitions: Definitions,
+  isUsed: boolean,
+): void {
+  const { name, folder, sent, view, changed, change, docs } = described
+  server.components.add({
+    input: { [docs.fieldsName]: sent, [`${name}Change`]: change },
+    output: { [name]: view, ...(docs.changed && { [`Changed${name}`]: changed }) },
+  })
   const { texts = {} } = docs
   const kind = name.toLowerCase()
   const one = withArticle(kind)
   const route = routesOf(server, { tag: tagOf(folder), access: 'read' })
-  const params = referenceParams(folder)
+  const params = referenceParams(described)
   const path = `/api/${folder}/:reference` as const
   const query = docs.refusesBreaking ? notedBreaking : docs.hidesEntries ? notedHiding : noted
   const hidingText = ' What hides entries is refused unless `breaking` is true.'
@@ -65,7 +80,6 @@ function addRoutesOf(documented: DocumentedKind, server: FastifyInstance, defini
     : docs.hidesEntries
       ? hidingText
       : ''
-  const isUsed = kinds.some(({ refersTo }: KindForm) => refersTo[folder] !== undefined)
   const changeText = `Creates a new version.${breakingText}${texts.change ? ` ${texts.change}` : ''}`
   const errors = docs.refusesBreaking ? [409, 412, 422] : [409, 412]
   const access = docs.changes

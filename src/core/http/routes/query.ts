@@ -1,8 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Dashboards } from '../../../features/dashboards/dashboard-kind.ts'
-import { isPanelCall, panelEndpoint } from '../../../features/dashboards/panel-access.ts'
-import type { LiveResults } from '../../../features/live/live-results.ts'
 import type { Caller } from '../../access/caller.ts'
 import { endpointNotFound, forbidden, invalidBody, invalidParameter } from '../../base/errors.ts'
 import { closestName } from '../../base/text/closest-name.ts'
@@ -13,7 +10,7 @@ import type { EndpointCalls } from '../../endpoints/call/endpoint-calls.ts'
 import type { Endpoints, SavedEndpoint } from '../../endpoints/manage/endpoints.ts'
 import { goneSignal } from '../connections.ts'
 import type { HotCalls } from '../hot-lane/hot-calls.ts'
-import { callErrors, callHeaders, callQuery, followHeaders, resultResponses } from '../openapi/call.ts'
+import { callErrors, callHeaders, callQuery, followHeaders, plan, resultResponses } from '../openapi/call.ts'
 import {
   chooseFormat,
   endpointCall,
@@ -21,25 +18,38 @@ import {
   queryParameters,
   readCacheDirectives,
   readParameters,
+  type SentParameters,
   sentTwice,
 } from '../request-parameters.ts'
-import { addResponse, beginRecord, queryRoute, text } from '../request-recorder.ts'
+import { addResponse, beginRecord, queryRoute } from '../request-recorder.ts'
 import { sendResult } from '../send-result.ts'
-import type { EventStreams } from '../streams/event-streams.ts'
 import { jsonBody, type Response, routesOf } from './route.ts'
+
+/** A call that something else than the scope `query` allows. */
+export interface GrantedCall {
+  endpoint: SavedEndpoint
+  /** Whether it is allowed still. */
+  isAllowed(): boolean
+}
+
+/** Finds a call that is granted in another way; undefined if the caller's other scopes decide. Throws what to send instead. */
+export type GrantCall = (caller: Caller, reference: string, sent: SentParameters) => GrantedCall | undefined
+
+/** Streams a result and its changes. Throws before the stream begins if the request is wrong. */
+export type FollowCall = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  call: Call,
+  isAllowed?: () => boolean,
+) => Promise<FastifyReply>
 
 interface QueryParts {
   endpoints: Endpoints
-  dashboards: Dashboards
   calls: EndpointCalls
-  results: LiveResults
-  streams: EventStreams
   hot: HotCalls
-}
-
-type Followed = Pick<QueryParts, 'results' | 'streams'> & {
-  endpoints: Pick<Endpoints, 'withId'>
-  calls: Pick<EndpointCalls, 'follow'>
+  grants: readonly GrantCall[]
+  /** Absent if results cannot be followed. */
+  follow?: FollowCall
 }
 
 type QueryRequest = FastifyRequest<{ Params: { reference: string } }>
@@ -70,7 +80,8 @@ function responses(streamed: boolean): Record<number, Response> {
 }
 
 export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void {
-  const { endpoints, calls, hot } = parts
+  server.components.add({ output: { QueryPlan: plan } })
+  const { endpoints, calls, hot, grants, follow } = parts
   const respond = async (request: QueryRequest, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const engineTime = new EngineTime()
@@ -78,15 +89,18 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
     const parameters = readParameters(sent)
     const { control } = parameters
     const { reference } = request.params
-    const mayCallPanels = caller.dashboards.length > 0
-    const panel = mayCallPanels ? panelEndpoint(parts, caller, reference, parameters) : undefined
-    const current = panel ?? callableEndpoint(endpoints, caller, reference)
+    const granted = grants.map((grant) => grant(caller, reference, parameters)).find(Boolean)
+    const current = granted?.endpoint ?? callableEndpoint(endpoints, caller, reference)
     const requested = control.get('_version')
-    if (panel && requested !== undefined) throw forbidden('Panels of dashboards have no _version.')
+    if (granted && requested !== undefined) throw forbidden('Panels of dashboards have no _version.')
     const endpoint =
       requested === undefined ? current : await versionOf(endpoints, caller, current, requested)
     const record = beginRecord(request, endpoint, engineTime)
-    const { format, streamed } = chooseFormat(control, request.headers.accept, request.method !== 'POST')
+    const { format, streamed } = chooseFormat(
+      control,
+      request.headers.accept,
+      follow !== undefined && request.method !== 'POST',
+    )
     record.format = streamed ? 'events' : format.name
     if (control.has('_explain') && !caller.isAdmin) {
       throw forbidden('_explain requires a token with the scope admin.')
@@ -104,10 +118,7 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
       request.record = null
       return calls.explain(call)
     }
-    if (streamed) {
-      const isPanel = () => isPanelCall(parts, caller, reference, parameters)
-      return followResult(parts, request, reply, call, panel && isPanel)
-    }
+    if (streamed && follow) return follow(request, reply, call, granted?.isAllowed)
     const called = calls.call(call)
     const result = called instanceof Promise ? await called : called
     addResponse(record, result)
@@ -173,28 +184,4 @@ async function versionOf(endpoints: Endpoints, caller: Caller, endpoint: SavedEn
     '_version',
     `_version must be an existing version of the endpoint. The newest is ${endpoint.version}.`,
   )
-}
-
-/** Streams a result and its changes. Errors in the request are reported before the stream begins. */
-export async function followResult(
-  { endpoints, calls, results, streams }: Followed,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  call: Call,
-  isAllowed?: () => boolean,
-): Promise<FastifyReply> {
-  const { id, name } = call.endpoint.definition
-  const before = endpoints.withId(id)
-  streams.admit({ id: call.caller, project: call.project })
-  const followed = calls.follow(call)
-  const first = await results.first(followed)
-  const now = endpoints.withId(id)
-  if (now === undefined) throw endpointNotFound(name)
-  const stream = streams.begin(request, reply, isAllowed)
-  // The client decides how long the stream lasts, so its duration is not recorded.
-  request.record = null
-  // The endpoint changed meanwhile. A client that reconnects gets the new version.
-  if (now !== before) stream?.end()
-  else stream?.follow(results.subscribe(followed, first, stream, text(request.headers['last-event-id'])))
-  return reply
 }

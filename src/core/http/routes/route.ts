@@ -3,6 +3,8 @@ import type { z } from 'zod'
 import { invalidParameter } from '../../base/errors.ts'
 import { firstProblem, type JsonSchema } from '../../base/validation.ts'
 import type { HeaderName } from '../openapi/headers.ts'
+import { Components } from '../openapi/json-schema.ts'
+import type { Tag } from '../openapi/tags.ts'
 import type { RouteAccess } from '../route-access.ts'
 
 export interface Operation {
@@ -58,6 +60,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Every route, for the OpenAPI document and for tests of access. */
     routeList: readonly ListedRoute[]
+    /** Shapes that have a name in the OpenAPI document. */
+    components: Components
+    /** Parts of the API, in the order of the OpenAPI document. */
+    tags: Tag[]
   }
   interface FastifyContextConfig {
     /** Admins only where it is undefined. */
@@ -113,6 +119,8 @@ function resourceHeaders(path: string, promised: readonly HeaderName[]) {
 export function listRoutes(server: FastifyInstance): void {
   const routes: ListedRoute[] = []
   server.decorate('routeList', routes)
+  server.decorate('components', new Components())
+  server.decorate('tags', [])
   server.addHook('onRoute', ({ method, url, config }) => {
     const { access = 'admin', operation } = config ?? {}
     // HEAD routes come with GET routes.

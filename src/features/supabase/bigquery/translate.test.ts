@@ -74,7 +74,7 @@ class WorkCounter {
     outcome(sql)
     const { result } = await this.#session.post('Profiler.takePreciseCoverage')
     return result
-      .filter(({ url }) => /\/src\/(?:logflare|sql|base)\//.test(url))
+      .filter(({ url }) => /\/src\/(?:features\/supabase|core\/sql|core\/base)\//.test(url))
       .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
       .reduce((sum, { count }) => sum + count, 0)
   }

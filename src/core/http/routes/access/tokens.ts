@@ -11,7 +11,6 @@ import {
 } from '../../../access/token.ts'
 import type { TokenAdmin, TokenView } from '../../../access/token-admin.ts'
 import type { FieldShapes } from '../../../base/validation.ts'
-import { nameComponents } from '../../openapi/json-schema.ts'
 import { tokenOf } from '../../route-access.ts'
 import { authorOf } from '../management.ts'
 import { json, jsonBody, routesOf } from '../route.ts'
@@ -43,13 +42,16 @@ const newSession = z.object<FieldShapes<NewSession>>({
   parameters: z.record(z.string(), z.string()).describe('Values of parameters that callers cannot choose.'),
 })
 
-nameComponents('input', {
-  AccessTokenFields: tokenShape,
-  AccessTokenChange: tokenChangeShape,
-  Rotation: rotationShape,
-  SessionFields: sessionShape,
-})
-nameComponents('output', { AccessToken: accessToken, NewAccessToken: newAccessToken, NewSession: newSession })
+/** Names in the OpenAPI document. */
+const components = {
+  input: {
+    AccessTokenFields: tokenShape,
+    AccessTokenChange: tokenChangeShape,
+    Rotation: rotationShape,
+    SessionFields: sessionShape,
+  },
+  output: { AccessToken: accessToken, NewAccessToken: newAccessToken, NewSession: newSession },
+}
 
 const params = z.object({
   id: z.string().meta({ description: 'Id of the token.', example: '5f0b7a11-4f0e-4c39-9d0e-6f1c3f0b7a11' }),
@@ -62,6 +64,7 @@ const changing = {
 }
 
 export function addTokenRoutes(server: FastifyInstance, { tokens }: { tokens: TokenAdmin }): void {
+  server.components.add(components)
   const route = routesOf(server, { tag: 'Access tokens', access: 'admin' })
   const path = '/api/access-tokens/:id'
   route('GET /api/access-tokens', 'listAccessTokens', 'List access tokens', {

@@ -8,7 +8,6 @@ import type { IntakeOutcome } from '../../../intake/entry-store.ts'
 import { sourceFields } from '../../../intake/log-entries.ts'
 import { type LogIntake, oneSource, type Upload } from '../../../intake/log-intake.ts'
 import { bodyLimits, bodyTooLarge } from '../../../intake/request-body.ts'
-import { nameComponents } from '../../openapi/json-schema.ts'
 import { text } from '../../request-recorder.ts'
 import { json, routesOf } from '../route.ts'
 
@@ -59,8 +58,11 @@ const logResponse = z.object<
     .describe('For each of the first 100 rejected entries its index in the request, and the reason.'),
 })
 
-nameComponents('input', { LogEntry: sentEntry })
-nameComponents('output', { LogResponse: logResponse })
+/** Names in the OpenAPI document. */
+const components = {
+  input: { LogEntry: sentEntry },
+  output: { LogResponse: logResponse },
+}
 
 const query = z.object({
   source: z.string(oneSource).optional().meta({
@@ -90,6 +92,7 @@ export const sendErrors = [404, 422, 507]
 const intakeHeaders = ['Idempotency-Replayed', 'Wellhead-Without-Project'] as const
 
 export function addLogRoutes(server: FastifyInstance, { intake }: { intake: LogIntake }): void {
+  server.components.add(components)
   server.register(async (scope) => {
     receiveBodiesAsStreams(scope)
     const route = routesOf(scope, { tag: 'Sending logs', access: 'ingest' })

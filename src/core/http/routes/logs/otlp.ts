@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import { quotaExceededReason } from '../../../../features/plans/quotas.ts'
 import { unsupportedMediaType } from '../../../base/errors.ts'
+import { overLimitReason } from '../../../intake/admission.ts'
 import type { LogIntake } from '../../../intake/log-intake.ts'
 import { encodeOtlpError, encodeOtlpResponse, type OtlpEncoding } from '../../../intake/otlp/otlp.ts'
 import { setErrorHeaders, toKnownError } from '../../error-response.ts'
@@ -66,8 +66,8 @@ export function addOtlpRoutes(server: FastifyInstance, { intake }: { intake: Log
         const rejected = received.reduce((count, outcome) => count + outcome.rejected, 0)
         const reasons = received.flatMap(({ errors }) => errors.map(({ reason }) => reason))
         const [first = ''] = reasons
-        const isOther = first !== quotaExceededReason && reasons.includes(quotaExceededReason)
-        const reason = isOther ? `${first}; ${quotaExceededReason}` : first
+        const isOther = first !== overLimitReason && reasons.includes(overLimitReason)
+        const reason = isOther ? `${first}; ${overLimitReason}` : first
         return reply.type(contentTypes[encoding]).send(encodeOtlpResponse(encoding, rejected, reason))
       },
     })

@@ -1,0 +1,17 @@
+import { z } from 'zod'
+import type { CallerDetails } from '../../core/http/routes/access/whoami.ts'
+import { planShape } from './plan.ts'
+import type { ProjectPlans } from './project-plans.ts'
+
+const planView = z.object(planShape.shape)
+
+export function planDetails(plans: ProjectPlans): CallerDetails {
+  return {
+    shape: { plan: planView.nullable().describe('The plan of the project. Null: the token has no project.') },
+    of: (caller) => {
+      // Whoever has a link to a dashboard is nobody in particular.
+      const isTenant = caller.mayAny('query') || caller.mayAny('search') || caller.mayAny('ingest')
+      return { plan: caller.project === undefined || !isTenant ? null : plans.of(caller.project) }
+    },
+  }
+}
