@@ -47,9 +47,9 @@ export function checkPatterns(nodes: readonly SqlNode[]): void {
   }
 }
 
-/** Functions whose result is at most as long as their arguments together. */
+/** Functions whose result is at most as long as their arguments together. A cast can pad a text to millions of bytes. */
 const shorteningFunctions = new Set(
-  'cast coalesce concat if ifnull left lower lowerutf8 ltrim multiif nullif right rtrim substring tostring trim trimboth upper upperutf8'.split(
+  'coalesce concat if ifnull left lower lowerutf8 ltrim multiif nullif right rtrim substring tostring trim trimboth upper upperutf8'.split(
     ' ',
   ),
 )
