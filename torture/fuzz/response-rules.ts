@@ -30,6 +30,8 @@ export function checkResponse(
   if (status < 400 || method === 'HEAD') return undefined
   // Malformed HTTP and a mutated path do not reach the operation.
   if (operation.endsWith('/mcp') && status === 400 && isJsonRpcError(outcome)) return undefined
+  // The console shows its own page for a page that does not exist.
+  if (operation.includes('/console/') && status === 404 && isPage(outcome)) return undefined
   return operation.endsWith('/v1/logs') ? otlpFault(outcome) : errorFault(outcome)
 }
 
@@ -42,6 +44,10 @@ function errorFault(response: WireResponse): string | undefined {
     error &&
     ['code', 'message', 'request_id'].every((name) => typeof error[name] === 'string' && error[name] !== '')
   return isComplete ? undefined : `${response.status} with an unexpected body: ${textOf(response)}`
+}
+
+function isPage({ headers }: WireResponse): boolean {
+  return headers.get('content-type')?.startsWith('text/html') ?? false
 }
 
 function isJsonRpcError({ body }: WireResponse): boolean {

@@ -84,8 +84,10 @@ export class ChangingTables {
     await this.#send('POST', '/api/sources', { name: passing })
   }
 
-  #changeRetention(days: number): Promise<void> {
-    return this.#send('PATCH', `/api/sources/${expiring}`, { retention_days: days })
+  /** In the engine: a shorter retention of the source would hide entries at once, and delete them days later. */
+  async #changeRetention(days: number): Promise<void> {
+    const ttl = `toDateTime(timestamp) + INTERVAL ${days} DAY DELETE`
+    await this.#ask(`ALTER TABLE wellhead.${expiring} MODIFY TTL ${ttl} SETTINGS mutations_sync = 0`)
   }
 
   async #fillColumn(): Promise<void> {

@@ -138,7 +138,7 @@ function requestOf(project: string, kind: number): Request {
 const timeOf = (index: number) =>
   new Date(index < 0 ? aheadMs(index) : startMs - index * 3_600_000).toISOString()
 /** An entry may be an hour ahead. */
-const aheadMs = (index: number) => Date.now() - index * 1_000_000
+const aheadMs = (index: number) => Date.now() - index * 800_000
 const startMs = Date.now() - 3_600_000
 const indices = [...Array.from({ length: stored }, (_, index) => index), ...ahead]
 const idOf = (project: string, index: number) => `${project} ${index}`

@@ -35,7 +35,7 @@ export function AlertGroups({ alert }: { alert: Alert }) {
           groups.length === 0 ? (
             <Empty title="No groups yet">They appear after an evaluation that returned rows.</Empty>
           ) : (
-            <Table columns={columns}>
+            <Table label="Groups" columns={columns}>
               {bySeverity(groups).map((group) => {
                 const { id, key, state, value, since, muted_until } = group
                 const until = isMuted({ muted_until }) ? null : new Date(Date.now() + hourMs).toISOString()

@@ -204,7 +204,7 @@ function AlertEvents({ alert }: { alert: Alert }) {
         events.length === 0 ? (
           <Empty title="Nothing happened yet">Changes of the state and deliveries appear here.</Empty>
         ) : (
-          <Table columns={eventColumns}>
+          <Table label="Events" columns={eventColumns}>
             {events.map(({ id: key, timestamp, metadata }) => {
               const event = metadata as unknown as Event
               const { kind, state, previous_state, value, status, error, response } = event

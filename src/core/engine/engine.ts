@@ -59,6 +59,8 @@ export interface InsertMark {
   directory: string
   /** End of the table's log; undefined if it has none. */
   log?: { file: string; bytes: number } | undefined
+  /** Number of days of the rows, of which the engine stores one after the other. By default, one. */
+  days?: number
 }
 
 /** An origin of statements, such as a caller or an endpoint. */

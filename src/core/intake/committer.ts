@@ -117,7 +117,10 @@ export class Committer {
     const { token, attempts = this.#options.attempts } = group[0] as Waiting
     let mark: InsertMark | undefined
     const onSend = (sent: InsertMark) => {
-      if (mark === undefined && counts.length > 0) this.#options.pending?.begin(sent, counts)
+      if (mark === undefined && counts.length > 0) {
+        // A start counts the insert only if all of it is there: what is missing comes again with a retry.
+        this.#options.pending?.begin({ ...sent, days: lines.days() }, counts)
+      }
       mark ??= sent
     }
     try {

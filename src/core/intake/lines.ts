@@ -14,6 +14,8 @@ export const syntax = {
   colon: Buffer.from(':'),
 } as const
 
+const secondsOfDay = 86_400
+
 /** Rows for the engine in one buffer, each followed by a newline. */
 export class Lines implements Iterable<Buffer> {
   readonly bytes: Buffer
@@ -70,6 +72,17 @@ export class Lines implements Iterable<Buffer> {
 
   *[Symbol.iterator](): Generator<Buffer> {
     for (let index = 0; index < this.count; index++) yield this.at(index)
+  }
+
+  /** Number of different days (UTC) of the lines. */
+  days(): number {
+    const days = new Set<number>()
+    for (let line = 0; line < this.count; line++) {
+      const at = this.bytes.indexOf(syntax.timestamp, this.#start(line)) + syntax.timestamp.length
+      const seconds = Number(this.bytes.toString('latin1', at, this.bytes.indexOf(quote, at)))
+      days.add(Math.floor(seconds / secondsOfDay))
+    }
+    return days.size
   }
 
   get withoutProject(): number {

@@ -39,11 +39,26 @@ export function checkPatterns(nodes: readonly SqlNode[]): void {
     if (!pattern) continue
     const isList = position === -1
     const items = isList && pattern.name === 'array' ? argumentsOf(pattern) : [pattern]
-    const isLiteral = items.every(({ kind }) => kind === 'Literal')
-    const length = items.reduce((sum, item) => sum + item.name.length, 0)
-    if (isLiteral && length <= maxPatternLength && items.length <= maxPatterns) continue
+    const length = items.reduce((sum, item) => sum + longestText(item), 0)
+    if (length <= maxPatternLength && items.length <= maxPatterns) continue
     throw invalidQuery(
-      `The pattern of ${node.name} must be text, at most ${maxPatternLength} characters${isList ? ` and ${maxPatterns} patterns` : ''}: in SQL that callers send, the engine could not stop it at the time limit.`,
+      `The pattern of ${node.name} must be text that is written in the SQL, at most ${maxPatternLength} characters${isList ? ` and ${maxPatterns} patterns` : ''}: in SQL that callers send, the engine could not stop it at the time limit.`,
     )
   }
+}
+
+/** Functions whose result is at most as long as their arguments together. A cast can pad a text to millions of bytes. */
+const shorteningFunctions = new Set(
+  'coalesce concat if ifnull left lower lowerutf8 ltrim multiif nullif right rtrim substring tostring trim trimboth upper upperutf8'.split(
+    ' ',
+  ),
+)
+
+/** Length that a text which is made of literals cannot exceed. */
+function longestText(node: SqlNode): number {
+  if (node.kind === 'Literal') return node.name.length
+  // A match without an entry is how a pattern is checked before it is used.
+  if (node.kind === 'Function' && node.name.toLowerCase() === 'match') return 0
+  if (node.kind !== 'Function' || !shorteningFunctions.has(node.name.toLowerCase())) return Infinity
+  return argumentsOf(node).reduce((sum, argument) => sum + longestText(argument), 0)
 }

@@ -217,7 +217,7 @@ function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
   const person = { id, name, email, role: null, project: null }
   const isUnverified = settings.oidcUnverifiedEmail === 'refuse' && claims.email_verified !== true
   const unverified = {
-    message: `Your email address is not verified. Verify it where you signed in, or ${ask}.`,
+    message: `Your email address is not verified: the claim email_verified must be true. Verify it where you signed in, or ${ask}.`,
     reason:
       'The claim email_verified must be true. If the issuer never sends it, set WELLHEAD_OIDC_UNVERIFIED_EMAIL.',
   }
@@ -226,7 +226,7 @@ function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
     if (oidcProjectClaim === 'email' && isUnverified) return { ...person, refusal: unverified }
     const isProject = typeof project === 'string' && /^[^\x00-\x1f\x7f]{1,256}$/.test(project)
     const refusal = {
-      message: `Your account has no project here. To get access, ${ask}.`,
+      message: `Your account has no project here. The claim ${oidcProjectClaim} must be the text of one; to get access, ${ask}.`,
       reason: `The claim ${oidcProjectClaim} must be the text of one project.`,
     }
     return isProject ? { ...person, project, refusal: undefined } : { ...person, refusal }
@@ -237,7 +237,7 @@ function signedIn(claims: Claims, settings: OidcSettings): SignedIn {
   const found = oidcRoles.find((one) => one.groups.some((group) => group === '*' || groups.has(group)))
   if (found) return { ...person, role: found.role, refusal: undefined }
   const refusal = {
-    message: `Your account has no role here. To get access, ${ask}.`,
+    message: `Your account has no role here. The claim ${oidcGroupsClaim} decides which role it has; to get one, ${ask}.`,
     reason: `No group in the claim ${oidcGroupsClaim} has a role. Add the person to a group, or change WELLHEAD_OIDC_ROLES.`,
   }
   return { ...person, refusal }

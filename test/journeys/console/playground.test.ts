@@ -28,7 +28,8 @@ describe('the playground of somebody new', () => {
       await page.getByRole('button', { name: 'edge_logs', exact: true }).click()
       await page.getByRole('searchbox', { name: 'Filter the schema' }).fill('status number')
       const column = page.getByRole('button', { name: /^status_code/ })
-      await column.getByText('number · 100 %').waitFor()
+      // Other files send entries without a status.
+      await column.getByText(/number · \d+ %/).waitFor()
       await column.getByText('200', { exact: false }).waitFor()
       await write(page, 'SELECT ')
       await column.click()

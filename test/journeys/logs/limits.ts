@@ -88,7 +88,7 @@ export function describeLogLimits(service: () => RunningService): void {
     })
 
     test('returns 429 while too many body bytes are held, counted after decompression', async () => {
-      const limited = await openLimitedIntake(service(), { maxPendingBytes: 4_000 })
+      const limited = await openLimitedIntake(service(), { maxPendingBytes: 8_000 })
       const entry = (length: number) => JSON.stringify({ event_message: 'x'.repeat(length) })
       try {
         const half = entry(3_000)

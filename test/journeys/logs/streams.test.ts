@@ -65,7 +65,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
   })
   server.get('/quiet', { logLevel: 'silent' }, async () => 'here')
   server.get('/never', () => new Promise(() => {}))
-  const sources = { get: (name: string) => ({ name }) } as never
+  const sources = { get: (name: string) => ({ name }), watch: () => () => true } as never
   addTailRoutes(server, { sources, tail, streams })
   const definition = { id: 'e', name: 'followed', cache_seconds: 60 }
   const endpoint = {

@@ -185,7 +185,7 @@ export function cliJourneys(service: () => LocalService): void {
         { version: 1 },
       ])
       const { stdout: versions } = await run(['endpoint', 'versions', 'cli.numbers'])
-      expect(versions).toMatch(/^2 +\S+ +admin token +cli\.numbers/m)
+      expect(versions).toMatch(/^ *2 +\S+ +admin token +cli\.numbers/m)
       expect((await run(['endpoint', 'list'])).stdout).toMatch(/^cli\.numbers +2 +1h/m)
       const rollback = (...more: string[]) => run(['endpoint', 'rollback', 'cli.numbers', ...more])
       expect((await rollback()).stdout).toBe('Restored version 1 of cli.numbers as version 3.\n')
@@ -231,7 +231,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect(await run(['sql', '-', '--output', 'rows.parquet', '--format', 'parquet'], piped)).toMatchObject(
         {
           code: 1,
-          stderr: expect.stringContaining('Parameter "digits" is required.'),
+          stderr: expect.stringContaining('Parameters "digits", "none" are required.'),
         },
       )
       expect(existsSync(join(files.path, 'rows.parquet'))).toBe(false)

@@ -85,11 +85,16 @@ export class InsertVerifier {
     return [...tokens.values()].every((part) => isCovered(part, active))
   }
 
-  /** Whether a table has rows of an insert, or of a later one. A data directory may have another place by now. */
-  async hasInserts({ table, directory, log }: PendingInsert, read: ReadText): Promise<boolean> {
+  /** Whether a table has the rows of all days of an insert, or of later ones. A data directory may have another place by now. */
+  async hasInserts(
+    { table, directory, log, days = 1 }: PendingInsert & { days?: number },
+    read: ReadText,
+  ): Promise<boolean> {
     const current = await this.#directoryOf(table, read)
     if (current === undefined || basename(current) !== basename(directory)) return false
-    return (await readInsertLog(current, { since: log })).tokens.size > 0
+    const { tokens } = await readInsertLog(current, { since: log })
+    const storedDays = new Set([...tokens.values()].map((part) => part.slice(0, part.indexOf('_'))))
+    return storedDays.size >= days
   }
 
   /** A table that was dropped and recreated since has another directory, and its whole log is newer than the insert. */
