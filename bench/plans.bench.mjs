@@ -100,7 +100,8 @@ async function measureHits({ url, pid }, usage, rounds, seconds) {
       whole: async () => (await load(target, headers, seconds)).cpuMicros,
       check: () =>
         microsOf(count, () => {
-          for (let i = 0; i < count; i++) usage.called({ project: 'bench', status: 200, cache: 'hit', engineMs: 0 })
+          for (let i = 0; i < count; i++)
+            usage.called({ project: 'bench', status: 200, cache: 'hit', engineMs: 0 })
         }),
     },
     rounds,
