@@ -59,7 +59,7 @@ describe('traces', () => {
     }
     expect(loaded('app.js')).toBe(0)
     // Proves that the check finds loaded modules.
-    expect(loaded('observability/otel-tracing.js')).toBeGreaterThan(0)
+    expect(loaded('features/statistics/otel-tracing.js')).toBeGreaterThan(0)
   })
 })
 
