@@ -51,7 +51,7 @@ function writeClientTypes() {
 /** Generates the console's types from the OpenAPI document of the service that was just built. */
 async function writeConsoleTypes() {
   const { documentsOf } = await import('../build/core/http/openapi/document.js')
-  const { describedServer } = await import('../build/app/documented-routes.js')
+  const { describedServer } = await import('../build/described-server.js')
   const input = JSON.stringify(documentsOf(await describedServer())({ version: '' }))
   const options = { cwd: root, input, maxBuffer: 64 * 2 ** 20 }
   writeFileSync(consoleTypes, execFileSync(process.execPath, ['scripts/openapi-types.mjs'], options))

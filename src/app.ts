@@ -1,19 +1,25 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { followChanges } from './app/after-changes.ts'
-import { createHttp, type Http } from './app/create-http.ts'
-import { createParts, type Parts } from './app/create-parts.ts'
-import { createStorage } from './app/create-storage.ts'
-import type { ServiceOptions } from './app/service-options.ts'
 import { loadAdminToken } from './core/access/admin-token.ts'
 import { prepareDataDirectory } from './core/base/files/data-directory.ts'
-import { droppedLinesOf } from './core/base/log.ts'
-import { packageFile, version } from './core/base/package-file.ts'
+import { packageFile } from './core/base/package-file.ts'
 import { refuseNewerData, writeDataVersion } from './core/catalog/data-version.ts'
 import { readDefinitions } from './core/endpoints/definition/definition-file.ts'
+import { requireIsolation } from './core/engine/server-engine.ts'
 import type { Phase } from './core/http/phase.ts'
-import { addFigures, sourceStorage } from './features/statistics/figures.ts'
-import { gatewayTokens } from './features/supabase/rewrite-url.ts'
+import { addTokenRoutes } from './core/http/routes/access/tokens.ts'
+import { addWhoamiRoutes } from './core/http/routes/access/whoami.ts'
+import { addDeploymentRoutes } from './core/http/routes/deployments.ts'
+import { addDraftRoutes } from './core/http/routes/drafts.ts'
+import { addEndpointRoutes } from './core/http/routes/endpoints.ts'
+import { addKindRoutes } from './core/http/routes/kind-routes.ts'
+import { addLogRoutes } from './core/http/routes/logs/logs.ts'
+import { addOtlpRoutes } from './core/http/routes/logs/otlp.ts'
+import { addQueryRoutes } from './core/http/routes/query.ts'
+import { createServer } from './core/http/server.ts'
+import { type Core, createCore, followChanges, type ServiceOptions } from './core.ts'
+import type { Feature, OpenFeature } from './feature.ts'
+import { features } from './features.ts'
 
 export type Service = Awaited<ReturnType<typeof startService>>
 
@@ -24,50 +30,38 @@ const finishWithinMs = 30_000
 const backlog = 4096
 
 export async function startService(options: ServiceOptions) {
-  const { settings } = options
+  const { settings, log } = options
   prepareDataDirectory(settings.dataDir)
   if (settings.clickhouseUrl === undefined) refuseNewerData(settings.dataDir)
   const adminToken = loadAdminToken(settings.dataDir, settings.adminToken)
   let phase: Phase = 'starting'
 
-  const storage = createStorage(options)
-  const { engine, backups, catalog, sources, projects } = storage
-  // The engine opens while the other parts are created.
-  const opening = engine.start()
-  opening.catch(() => {})
-  const parts = await createParts(options, storage, adminToken.token)
-  const { evaluator, statistics, tokens, audit, cache, warmKeys } = parts
-  const http = createHttp(options, parts, () => phase)
-  followChanges(parts, http)
-  readFigures(options, parts, http)
-  const logflare = await createLogflare(options, parts, http.server)
+  const { core, opened, server, opening } = await openService(options, adminToken.token, () => phase, {
+    startsEngine: true,
+  })
+  const { engine, catalog, sources, tokens, shared } = core
+  const each = async (step: 'prepare' | 'load' | 'start') => {
+    for (const [name, feature] of opened) await named(name, () => feature[step]?.())
+  }
 
   /** Closed from the end, after a failed start as well: each part needs those before it. */
   const closers = [
-    () => parts.tracing?.stop(),
     () => engine.close(),
     () => tokens.stop(),
     () => catalog.stop(),
-    () => storage.sourceRetention.stop(),
-    () => projects.usage.stop(),
-    // Stores the last records, so the engine must still be running.
-    () => statistics?.stop(),
-    () => projects.stop(),
-    () => backups.stop(),
-    () => parts.intake.stop(),
-    () => evaluator.stop(),
-    () => cache.stop(),
-    () => warmKeys.stop(),
-    () => audit.stop(),
-    () => closeServer(http.server),
-    () => http.streams.stop(),
+    ...[...opened.values()].map((feature) => () => feature.stop?.()),
+    () => core.intake.stop(),
+    () => core.cache.stop(),
+    () => core.warmKeys.stop(),
+    () => closeServer(server),
+    () => core.streams.stop(),
   ]
   const close = async () => {
     for (const closer of closers.toReversed()) {
       try {
         await closer()
       } catch (error) {
-        options.log.error({ err: error }, 'closing a part failed')
+        log.error({ err: error }, 'closing a part failed')
       }
     }
   }
@@ -76,38 +70,34 @@ export async function startService(options: ServiceOptions) {
     // The port comes first, so that a busy one is reported.
     // For `localhost` the framework would open a second server, without the limits of the first.
     const host = settings.host === 'localhost' ? '127.0.0.1' : settings.host
-    await http.server.listen({ host, port: settings.port, backlog })
+    await server.listen({ host, port: settings.port, backlog })
     const shipped = options.shipped ?? readDefinitions(packageFile('shipped/endpoints'))
     await opening
-    await backups.open()
-    await catalog.open(storage.shared ? undefined : (schema) => backups.keepDefinitions(schema))
-    if (!storage.shared) writeDataVersion(settings.dataDir)
+    await each('prepare')
+    await catalog.open(core.hooks.keepDefinitions)
+    if (!shared) writeDataVersion(settings.dataDir)
     await sources.open()
-    await storage.sourceRetention.open()
-    await storage.tables.open()
-    await projects.open()
-    const seeded = parts.definitions.seed('endpoints', shipped, (endpoint, reason) =>
-      options.log.warn({ endpoint, reason }, 'a shipped endpoint is skipped'),
+    await each('load')
+    const seeded = core.definitions.seed('endpoints', shipped, (endpoint, reason) =>
+      log.warn({ endpoint, reason }, 'a shipped endpoint is skipped'),
     )
-    await Promise.all([tokens.open(), seeded, logflare?.open()])
-    await audit.open()
+    await Promise.all([tokens.open(), seeded])
+    await each('start')
     adminToken.keep()
     phase = 'open'
-    evaluator.start()
   } catch (error) {
     await close()
     throw error
   }
-  void prewarm(parts)
+  void prewarm(core)
 
   let stopped: Promise<void> | undefined
   return {
-    http: http.server,
+    http: server,
     engine,
     adminToken,
-    /** Undefined if requests are not recorded. */
-    statistics,
-    url: urlOf(http.server),
+    core,
+    url: urlOf(server),
     /** Accepts no further requests, finishes the running ones, and closes the engine. */
     stop() {
       phase = 'stopping'
@@ -117,33 +107,84 @@ export async function startService(options: ServiceOptions) {
   }
 }
 
-/** Metrics that are read from the parts of the service. */
-function readFigures({ time, log }: ServiceOptions, parts: Parts, { streams }: Http): void {
-  const { metrics, evaluator } = parts
-  addFigures(metrics, {
-    ...parts,
-    version,
-    streams,
-    engine: parts.engineStatus,
-    alerts: () => ({ states: evaluator.counts(), deliveries: evaluator.deliveries.counts }),
-    projects: parts.projects.usage,
-    droppedLogLines: () => droppedLinesOf(log),
-    storage: sourceStorage(parts.engine, time, parts.sources),
-    freeDiskBytes: parts.freeBytes,
+/** Opens all features, and adds all routes. Nothing is read or stored yet. */
+export async function openService(
+  options: ServiceOptions,
+  adminSecret: string,
+  phase: () => Phase,
+  { startsEngine } = { startsEngine: false },
+) {
+  const opened = new Map<string, OpenFeature>()
+  const core = createCore(options, {
+    adminSecret,
+    phase,
+    features: features.map(({ name }) => name),
+    feature<Opened extends OpenFeature>({ name }: Feature<Opened>): Opened {
+      const feature = opened.get(name)
+      if (!feature) throw new Error(`The feature ${name} is not open. It must stand earlier in the list.`)
+      return feature as Opened
+    },
+    tools: () => [...opened.values()].flatMap(({ tools = [] }) => tools),
   })
+  // The engine starts while the features open.
+  const opening = startsEngine ? core.engine.start() : Promise.resolve()
+  opening.catch(() => {})
+  for (const { name, open } of features) {
+    if (!open) continue
+    const feature = await named(name, () => open(core))
+    opened.set(name, feature)
+    for (const kind of feature.kinds ?? []) core.definitions.add(kind)
+  }
+  followChanges(core)
+  const server = createServerOf(core)
+  for (const [name, feature] of opened) {
+    try {
+      feature.routes?.(server)
+    } catch (error) {
+      throw inFeature(name, error)
+    }
+  }
+  return { core, opened, server, opening }
 }
 
-/** Loaded only if it is switched on, so that nothing else pays for it. */
-async function createLogflare({ environment }: ServiceOptions, parts: Parts, server: FastifyInstance) {
-  const tokens = gatewayTokens(environment)
-  if (!tokens) return undefined
-  const { createGateway } = await import('./features/supabase/gateway.ts')
-  const { access, engine, sources, calls, runner } = parts
-  return createGateway({ server, access, tokens, engine, sources, calls, runner })
+function createServerOf(core: Core): FastifyInstance {
+  const { settings, engine, log, access, cookies, recorder, unread, hot, phase, hooks } = core
+  const { definitions, endpoints, calls, drafts, intake, tokens } = core
+  const server = createServer({
+    ...{ log, access, cookies, recorder, unread, hot, phase },
+    requireIsolation: () => requireIsolation(engine),
+    corsOrigins: settings.corsOrigins ?? [],
+    maxStreams: settings.liveStreams,
+    rewriteUrl: hooks.rewriteUrl,
+  })
+  addQueryRoutes(server, { endpoints, calls, hot, hooks })
+  addKindRoutes(server, { definitions, kinds: definitions.kinds })
+  addLogRoutes(server, { intake })
+  addOtlpRoutes(server, { intake })
+  addEndpointRoutes(server, { definitions, endpoints, calls })
+  addDeploymentRoutes(server, { definitions, kinds: definitions.kinds })
+  addTokenRoutes(server, { tokens })
+  addWhoamiRoutes(server, { endpoints, tokens, callerDetails: hooks.callerDetails })
+  addDraftRoutes(server, { drafts })
+  return server
+}
+
+/** Errors of a feature name it, unless they are for operators. */
+async function named<T>(feature: string, step: () => Promise<T> | T): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    throw inFeature(feature, error)
+  }
+}
+
+function inFeature(feature: string, error: unknown): unknown {
+  if (error instanceof Error && error.constructor === Error) error.message = `${feature}: ${error.message}`
+  return error
 }
 
 /** Computes the results that were used before a restart, while requests are served already. */
-async function prewarm({ warmKeys, calls }: Parts): Promise<void> {
+async function prewarm({ warmKeys, calls }: Core): Promise<void> {
   await calls.prewarm(await warmKeys.load())
   // Until now the file held more keys than the cache.
   warmKeys.start()

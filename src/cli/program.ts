@@ -2,65 +2,113 @@ import { Command, CommanderError } from 'commander'
 import { WellheadError } from '../core/base/errors.ts'
 import { OperatorError } from '../core/base/operator-error.ts'
 import { version } from '../core/base/package-file.ts'
+import type { Feature } from '../feature.ts'
+import { features } from '../features.ts'
 import { startHere } from './kit/command.ts'
 import { CommandFailure, type CommandIo, exitCodes } from './kit/command-io.ts'
+import type { CommandManifest } from './kit/command-manifest.ts'
 
-type Define = (command: Command, io: CommandIo) => void
+/** Commands that belong to no feature, in the order of the help. A test compares docs/reference/cli.md with all commands. */
+const ownCommands: readonly CommandManifest[] = [
+  {
+    name: 'serve',
+    description: 'run the service',
+    after: '',
+    load: async () => (await import('./serve/serve-command.ts')).defineServe,
+  },
+  {
+    name: 'token',
+    description: 'create, list, update, rotate and revoke access tokens',
+    after: 'serve',
+    load: async () => (await import('./commands/token-commands.ts')).defineToken,
+  },
+  {
+    name: 'endpoint',
+    description: 'write, list, show and run endpoints',
+    after: 'token',
+    load: async () => (await import('./commands/endpoint-commands.ts')).defineEndpoint,
+  },
+  {
+    name: 'sql',
+    description: 'run SQL without saving it as an endpoint',
+    after: 'endpoint',
+    load: async () => (await import('./commands/sql-command.ts')).defineSql,
+  },
+  {
+    name: 'init',
+    description: 'create a workspace: endpoint files with fixtures and tests',
+    after: 'sql',
+    load: async () => (await import('./workspace/new-files.ts')).defineInit,
+  },
+  {
+    name: 'check',
+    description: 'find errors and likely mistakes in the files of a workspace; needs no service',
+    after: 'init',
+    load: async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
+  },
+  {
+    name: 'test',
+    description: 'run the tests of a workspace with a temporary engine; needs no service',
+    after: 'check',
+    load: async () => (await import('./workspace/workspace-commands.ts')).defineTest,
+  },
+  {
+    name: 'diff',
+    description: 'compare the files with a service and show which changes break callers',
+    after: 'test',
+    load: async () => (await import('./workspace/deploy.ts')).defineDiff,
+  },
+  {
+    name: 'deploy',
+    description: 'update a service atomically to match the files',
+    after: 'diff',
+    load: async () => (await import('./workspace/deploy.ts')).defineDeploy,
+  },
+  {
+    name: 'pull',
+    description: 'write the definitions of a service to files',
+    after: 'deploy',
+    load: async () => (await import('./workspace/pull.ts')).definePull,
+  },
+  {
+    name: 'types',
+    description: 'write TypeScript declarations of the parameters and rows of endpoints',
+    after: 'pull',
+    load: async () => (await import('./commands/types-command.ts')).defineTypes,
+  },
+  {
+    name: 'doctor',
+    description: 'check settings, versions, disk, engine, clock and permissions, and suggest fixes',
+    after: 'types',
+    load: async () => (await import('./doctor/doctor.ts')).defineDoctor,
+  },
+  {
+    name: 'completion',
+    description: 'print a script that completes commands and flags in a shell',
+    after: 'doctor',
+    load: async () => (await import('./completion/completion-command.ts')).defineCompletion,
+  },
+]
 
-/** In the order of the help. */
-const descriptions = {
-  serve: 'run the service',
-  token: 'create, list, update, rotate and revoke access tokens',
-  endpoint: 'write, list, show and run endpoints',
-  alert: 'list, show, test and mute alerts',
-  sql: 'run SQL without saving it as an endpoint',
-  source: 'list, show, update and delete sources, and list their metadata paths',
-  table: 'list, show, fill and delete tables, and print their rows',
-  project: 'list and show projects, set their plans, and show what they used',
-  logs: 'send, search and follow log entries',
-  import: 'import the logs of another log service',
-  mcp: 'serve the tools of a service to an agent, over stdio',
-  init: 'create a workspace: endpoint files with fixtures and tests',
-  check: 'find errors and likely mistakes in the files of a workspace; needs no service',
-  test: 'run the tests of a workspace with a temporary engine; needs no service',
-  diff: 'compare the files with a service and show which changes break callers',
-  deploy: 'update a service atomically to match the files',
-  pull: 'write the definitions of a service to files',
-  types: 'write TypeScript declarations of the parameters and rows of endpoints',
-  erase: 'erase entries of a project everywhere',
-  backup: 'back up a running service',
-  restore: 'create a data directory from a backup',
-  copy: 'copy a data directory to a ClickHouse server or cluster',
-  doctor: 'check settings, versions, disk, engine, clock and permissions, and suggest fixes',
-  completion: 'print a script that completes commands and flags in a shell',
-}
-
-/** Each command loads its own modules only. A test compares docs/reference/cli.md with all of them. */
-const definitions: Record<keyof typeof descriptions, () => Promise<Define>> = {
-  serve: async () => (await import('./serve/serve-command.ts')).defineServe,
-  token: async () => (await import('./commands/token-commands.ts')).defineToken,
-  endpoint: async () => (await import('./commands/endpoint-commands.ts')).defineEndpoint,
-  alert: async () => (await import('../features/alerts/commands.ts')).defineAlert,
-  sql: async () => (await import('./commands/sql-command.ts')).defineSql,
-  source: async () => (await import('../features/sources/commands.ts')).defineSource,
-  table: async () => (await import('../features/tables/commands.ts')).defineTable,
-  project: async () => (await import('../features/plans/commands.ts')).defineProject,
-  logs: async () => (await import('../features/logs/commands.ts')).defineLogs,
-  import: async () => (await import('../features/backup/commands.ts')).defineImport,
-  mcp: async () => (await import('../features/mcp/commands.ts')).defineMcp,
-  init: async () => (await import('./workspace/new-files.ts')).defineInit,
-  check: async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
-  test: async () => (await import('./workspace/workspace-commands.ts')).defineTest,
-  diff: async () => (await import('./workspace/deploy.ts')).defineDiff,
-  deploy: async () => (await import('./workspace/deploy.ts')).defineDeploy,
-  pull: async () => (await import('./workspace/pull.ts')).definePull,
-  types: async () => (await import('./commands/types-command.ts')).defineTypes,
-  erase: async () => (await import('../features/erasure/commands.ts')).defineErase,
-  backup: async () => (await import('../features/backup/commands.ts')).defineBackup,
-  restore: async () => (await import('../features/backup/commands.ts')).defineRestore,
-  copy: async () => (await import('../features/backup/commands.ts')).defineCopy,
-  doctor: async () => (await import('./doctor/doctor.ts')).defineDoctor,
-  completion: async () => (await import('./completion/completion-command.ts')).defineCompletion,
+/** All commands, in the order of the help. */
+function commandsOf(features: readonly Feature[]): CommandManifest[] {
+  const commands = [...ownCommands]
+  let added = features.flatMap((feature) => feature.commands ?? [])
+  for (const { name } of added) {
+    if ([...ownCommands, ...added].filter((other) => other.name === name).length > 1)
+      throw new Error(`There are two commands with the name ${name}.`)
+  }
+  while (added.length > 0) {
+    const left = added.filter((command) => {
+      const place = commands.findIndex(({ name }) => name === command.after)
+      if (place >= 0) commands.splice(place + 1, 0, command)
+      return place < 0
+    })
+    // A command may follow one of a feature that is not there.
+    if (left.length === added.length) return [...commands, ...left]
+    added = left
+  }
+  return commands
 }
 
 /** The program with the names of all commands; only those that are wanted are complete. */
@@ -90,9 +138,12 @@ export async function createProgram(
     })
     .configureHelp({ styleTitle: (title) => io.stdout.colors.bold(title) })
     .addHelpText('after', startHere)
-  for (const [name, define] of Object.entries(definitions)) {
-    const command = program.command(name).description(descriptions[name as keyof typeof descriptions])
-    if (isWanted(name)) (await define())(command, io)
+  for (const { name, description, load } of commandsOf(features)) {
+    const command = program.command(name).description(description)
+    if (isWanted(name)) {
+      const define = await load()
+      define(command, io)
+    }
   }
   return program
 }

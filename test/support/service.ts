@@ -5,7 +5,8 @@ import { packageFile } from '../../src/core/base/package-file.ts'
 import { readSettings } from '../../src/core/base/settings.ts'
 import { readDefinitions } from '../../src/core/endpoints/definition/definition-file.ts'
 import { checkIsolation } from '../../src/core/engine/cluster/isolation-check.ts'
-import { readConsoleFiles } from '../../src/features/console/routes.ts'
+import { statistics } from '../../src/features/statistics/feature.ts'
+import type { OpenStatistics } from '../../src/features/statistics/open.ts'
 import { defaultPatience, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 import {
@@ -19,6 +20,8 @@ import {
 } from './worker-server.ts'
 
 export interface RunningService extends Service {
+  /** Undefined if requests are not recorded. */
+  statistics: OpenStatistics['records']
   dataDir: string
   /** Sends a request with the admin token, unless the headers contain another. */
   call(path: string, init?: RequestInit): Promise<Response>
@@ -42,7 +45,6 @@ const finishWithinMs = 2_000
 
 /** Read once for all services of a process. */
 const shipped = readDefinitions(packageFile('shipped/endpoints'))
-const consoleFiles = readConsoleFiles(packageFile('dist/console'))
 
 const checked = new Map<string, ReturnType<typeof checkIsolation>>()
 
@@ -82,7 +84,6 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     node: process.execPath,
     environment: { ...process.env, ...environment },
     shipped,
-    consoleFiles,
     ...(server && !isElsewhere && { checkIsolation: checkOnce(server) }),
   }).catch(async (error) => {
     if (own) await dropDatabase(own)
@@ -92,6 +93,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   const used = own && (await rememberTables(own))
   return {
     ...service,
+    statistics: service.core.feature(statistics).records,
     dataDir: settings.dataDir,
     call: (path, init = {}) =>
       fetch(service.url + path, {

@@ -17,7 +17,7 @@ describe('the banner', () => {
     banner(
       { url, adminToken: { token: 'wh_secret', made, keep: () => {} } },
       { adminToken, dataDir },
-      demo,
+      demo ? { page: 'dashboards/demo.traffic' } : undefined,
       colors,
     )
 

@@ -8,19 +8,16 @@ import { createLog, type Log, standardOutput } from '../../core/base/log.ts'
 import { version } from '../../core/base/package-file.ts'
 import type { Settings } from '../../core/base/settings.ts'
 import { formatAge } from '../../core/base/text/duration.ts'
-import { demoDashboard, runDemo } from '../../features/demo/run-demo.ts'
-import { projects } from '../../features/demo/world.ts'
+import type { SampleData } from '../../feature.ts'
 import { CommandFailure, type CommandIo, type CommandOutput } from '../kit/command-io.ts'
 import { demoDataDir, removeServiceFile, writeServiceFile } from '../kit/find-service.ts'
 import { visible } from '../kit/output/format.ts'
-import { ServiceClient } from '../kit/service-client.ts'
 import { explainStartProblem } from '../kit/start-problems.ts'
-
-const demoHistoryMs = 7 * 86_400_000
 
 interface ServiceRun {
   settings: Settings
-  demo: boolean
+  /** Fills the service with sample data. */
+  samples: SampleData | undefined
   launched: ChildProcess | undefined
 }
 
@@ -41,7 +38,7 @@ export async function runService(run: ServiceRun, io: CommandIo): Promise<void> 
   }
 }
 
-async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: CommandIo): Promise<void> {
+async function serve({ settings, samples, launched }: ServiceRun, log: Log, io: CommandIo): Promise<void> {
   const { signal } = io
   const stopping = once(signal, 'abort').then(() => log.info({ signal: signal.reason }, 'stopping'))
   let service: Service
@@ -59,7 +56,7 @@ async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: Com
       node: io.node,
       environment: io.environment,
       launched,
-      ...(demo && { usageClock }),
+      ...(samples && { usageClock }),
     })
   } catch (error) {
     const explained = explainStartProblem(error, settings)
@@ -69,8 +66,8 @@ async function serve({ settings, demo, launched }: ServiceRun, log: Log, io: Com
   if (!signal.aborted) {
     publishAddress(service, settings, log, io)
     // Not awaited: the service must stop even if nobody reads.
-    void io.stderr.write(banner(service, settings, demo, io.stderr.colors))
-    if (demo) void fillDemo(service, settings, io, countUsageAt)
+    void io.stderr.write(banner(service, settings, samples, io.stderr.colors))
+    if (samples) void fill(samples, service, settings, io, countUsageAt)
     await stopping
   }
   removeServiceFile(settings.dataDir, io.pid)
@@ -86,28 +83,20 @@ function publishAddress(service: Service, settings: Settings, log: Log, io: Comm
   }
 }
 
-async function fillDemo(
-  service: Service,
+async function fill(
+  samples: SampleData,
+  { url, adminToken }: Service,
   settings: Settings,
   io: CommandIo,
   countUsageAt: (ms: number | undefined) => void,
 ): Promise<void> {
-  const { url, adminToken } = service
-  const { signal, clock } = io
-  const project = projects[0]?.ref
-  const call = (path: string) =>
-    `  curl -H "X-API-KEY: ${shownToken(settings)}" '${url}/api/endpoints/query/${path}'\n`
-  const onFilled = (entries: number) =>
-    void io.stderr.write(
-      `Sent ${entries} sample entries of the last seven days; more follow every second. Try it:\n` +
-        call(`usage.api-counts?project=${project}&interval=daily`) +
-        call(`functions.invocation-stats?project=${project}&interval=1hr`) +
-        call(`logs.all?project=${project}&project_tier=PRO`) +
-        '\n',
-    )
-  const client = new ServiceClient({ url, token: adminToken.token }, io)
-  const options = { client, now: clock.now, signal, historyMs: demoHistoryMs, countUsageAt, onFilled }
-  await runDemo(options).catch((error: Error) => void io.stderr.write(`wellhead: ${error.message}\n`))
+  const target = { url, token: adminToken.token, shownToken: shownToken(settings), io, countUsageAt }
+  try {
+    const fillService = await samples.load()
+    await fillService(target)
+  } catch (error) {
+    void io.stderr.write(`wellhead: ${(error as Error).message}\n`)
+  }
 }
 
 /** A shell expression for the admin token; a token that was set is in no file and must not be printed. */
@@ -125,7 +114,7 @@ const firstRequests = [
 export function banner(
   { url, adminToken }: Pick<Service, 'url' | 'adminToken'>,
   settings: Pick<Settings, 'adminToken' | 'dataDir'>,
-  demo: boolean,
+  samples: Pick<SampleData, 'page'> | undefined,
   { bold }: CommandOutput['colors'],
 ): string {
   const file = `${settings.dataDir}/${dataFiles.adminToken}`
@@ -136,12 +125,12 @@ export function banner(
     settings.dataDir === resolve(demoDataDir)
       ? `\n  It is stored in ${demoDataDir}. To remove it, stop the service and run: rm -r ${demoDataDir}`
       : ''
-  const next = demo
+  const next = samples
     ? `  Sending sample traffic of the last seven days …${removal}`
     : firstRequests.map(([what, rest]) => `  ${what}:\n  curl -H ${header} '${url}${rest}`).join('\n\n')
   return `${bold(`Wellhead ${version} is listening on ${url}`)}
 
-  Console      ${url}/${demo ? `console/dashboards/${demoDashboard}` : ''}
+  Console      ${url}/${samples ? `console/${samples.page}` : ''}
   Admin token  ${token}
 
 ${next}

@@ -8,6 +8,7 @@ import {
   variableOf,
 } from '../../core/base/settings.ts'
 import { launchHost } from '../../core/engine/embedded/launch-host.ts'
+import { features } from '../../features.ts'
 import { addExamples } from '../kit/command.ts'
 import { type CommandIo, usageFailure } from '../kit/command-io.ts'
 import { demoDataDir } from '../kit/find-service.ts'
@@ -23,10 +24,8 @@ immediately.
 type ServeOptions = Partial<Record<SettingName, string>> & { demo?: boolean }
 
 export function defineServe(serve: Command, io: CommandIo): void {
-  serve.option(
-    '--demo',
-    'send sample traffic of three projects: seven days, then new entries every second; stored in ./demo-data',
-  )
+  const available = features.find((feature) => feature.samples)?.samples
+  if (available) serve.option('--demo', available.description)
   for (const name of settingNames) {
     const { description, default: preset } = settingDefinitions[name]
     const value = name === 'dataDir' || name === 'engineNode' ? 'file' : 'value'
@@ -44,9 +43,11 @@ export function defineServe(serve: Command, io: CommandIo): void {
     // The engine's process loads its library while this one loads the service.
     const launched = clickhouseUrl ? undefined : launchHost(node, environment)
     const { runService } = await import('./run-service.ts')
-    await runService({ settings, demo, launched }, io).finally(() => launched?.kill('SIGKILL'))
+    const samples = demo ? available : undefined
+    await runService({ settings, samples, launched }, io).finally(() => launched?.kill('SIGKILL'))
   })
-  addExamples(serve, 'wellhead serve --port 4000 --data-dir ./data', 'wellhead serve --demo')
+  const demoExamples = available ? ['wellhead serve --demo'] : []
+  addExamples(serve, 'wellhead serve --port 4000 --data-dir ./data', ...demoExamples)
 }
 
 function notFlag(value: string): string {

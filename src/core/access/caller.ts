@@ -164,3 +164,8 @@ export interface Key extends RecognizedToken {
 export function isValid({ validFromMs, validUntilMs }: Key, nowMs: number): boolean {
   return nowMs >= validFromMs && nowMs < validUntilMs
 }
+
+/** The only project whose entries the caller may read now; undefined for all. Throws 403 for a project of others. */
+export function readableProject(caller: Caller, wanted: unknown): string | undefined {
+  return withFixedParameters(caller, typeof wanted === 'string' ? { project: wanted } : {}).project
+}

@@ -17,7 +17,7 @@ export class Items<Item extends { id: string; name?: string; aliases?: readonly 
   revision = 0
   readonly #byName = new Map<string, Item>()
   readonly #byId = new Map<string, Item>()
-  #onChange: (changes: readonly ItemChange<Item>[]) => void = () => {}
+  readonly #followers: ((changes: readonly ItemChange<Item>[]) => void)[] = []
 
   constructor(catalog: Catalog, kind: RecordKind, read: (record: CatalogRecord) => Item) {
     this.read = read
@@ -35,9 +35,9 @@ export class Items<Item extends { id: string; name?: string; aliases?: readonly 
     })
   }
 
-  /** Sets what follows from changes. See `src/app/after-changes.ts`. */
+  /** Calls the listener after each change, after those that followed earlier. */
   follow(onChange: (changes: readonly ItemChange<Item>[]) => void): void {
-    this.#onChange = onChange
+    this.#followers.push(onChange)
   }
 
   /** By name. */
@@ -72,7 +72,7 @@ export class Items<Item extends { id: string; name?: string; aliases?: readonly 
     for (const { id } of changes) this.#forget(id)
     for (const { after } of changes) if (after) this.set(after)
     this.changed()
-    this.#onChange(changes)
+    for (const onChange of this.#followers) onChange(changes)
   }
 
   /** Called before others follow a change. */

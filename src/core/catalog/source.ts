@@ -3,7 +3,7 @@ import { maxTypedColumns, reservedColumns } from '../../shared/column-names.ts'
 import { sourceForm } from '../../shared/names.ts'
 import { keysOf } from '../../shared/path-text.ts'
 import builtIn from './built-in-sources.json' with { type: 'json' }
-import { type CatalogRecord, readBody } from './catalog-state.ts'
+import { type CatalogRecord, type RecordKind, readBody } from './catalog-state.ts'
 import { metadataPath, ownFields } from './metadata-path.ts'
 import { rulesShape } from './source-rules.ts'
 
@@ -96,4 +96,13 @@ export function readSource(record: CatalogRecord) {
   const { created_at, note, ...fields } = readBody(record, storedShape)
   const { published = publishedFromStart.has(fields.name) } = fields
   return { ...fields, published, id, version, created_at, updated_at, updated_by, note }
+}
+
+/** Sources in the catalog. */
+export const sourceRecords: RecordKind = {
+  name: 'source',
+  plural: 'sources',
+  most: 1_000,
+  namesOf: ({ name, aliases }) => [name, ...(Array.isArray(aliases) ? aliases : [])],
+  isReferring: true,
 }

@@ -24,9 +24,8 @@ import {
 import { restName } from '../sql/paths.ts'
 import { builtInSources } from './built-in-sources.ts'
 import type { Catalog } from './catalog.ts'
-import type { RecordKind } from './catalog-state.ts'
 import { type ItemChange, Items, namesOf } from './items.ts'
-import { readSource, type Source, type TypedColumn } from './source.ts'
+import { readSource, type Source, sourceRecords, type TypedColumn } from './source.ts'
 
 /** The current sources, in memory. Every change is in the catalog before it takes effect. */
 export class Sources extends Items<Source> {
@@ -42,8 +41,8 @@ export class Sources extends Items<Source> {
   /** Older servers have no index that finds words. */
   #findsWords = true
 
-  constructor(catalog: Catalog, kind: RecordKind, clock: Clock) {
-    super(catalog, kind, readSource)
+  constructor(catalog: Catalog, clock: Clock) {
+    super(catalog, sourceRecords, readSource)
     this.#catalog = catalog
     this.#clock = clock
   }

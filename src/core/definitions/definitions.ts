@@ -15,7 +15,7 @@ import { withArticle } from '../base/text/with-article.ts'
 import { readShape } from '../base/validation.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { type Deployment, deploymentShape, expectationShape } from './deployment.ts'
-import { find, type Kind, type Saved, sentFields } from './kind.ts'
+import { byReferences, find, type Kind, type Saved, sentFields } from './kind.ts'
 import { type Admit, planChange, type RunTerms } from './plan-change.ts'
 import {
   catalogChanges,
@@ -34,8 +34,6 @@ type IsVisible = (item: Saved) => boolean
 interface DefinitionsOptions {
   catalog: Catalog
   clock: Clock
-  /** In the order of references: a kind refers to those before it. */
-  kinds: readonly Kind[]
   /** Name of the person or token that made a change. Null: unknown. */
   nameOf: (id: string) => string | null
 }
@@ -63,13 +61,26 @@ const remedies = {
 /** Everything that is defined, of all kinds. Every change is one batch of the catalog: all of it is stored, or nothing. */
 export class Definitions {
   readonly #options: DefinitionsOptions
-  readonly #deploymentShape: z.ZodType<Deployment>
+  #kinds: readonly Kind[] = []
+  #deploymentShape: z.ZodType<Deployment> | undefined
   /** The end of the queue of changes. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(options: DefinitionsOptions) {
     this.#options = options
-    this.#deploymentShape = deploymentShape(options.kinds.map(({ folder }) => folder))
+  }
+
+  /** In the order of references: a kind refers to those before it. */
+  get kinds(): readonly Kind[] {
+    return this.#kinds
+  }
+
+  add(kind: Kind): void {
+    if (this.#kinds.some(({ folder }) => folder === kind.folder)) {
+      throw new Error(`There are two kinds of definitions with the name ${kind.folder}.`)
+    }
+    this.#kinds = byReferences([...this.#kinds, kind])
+    this.#deploymentShape = undefined
   }
 
   async list(folder: string, reader: Reader, isVisible: IsVisible = () => true): Promise<object[]> {
@@ -159,10 +170,10 @@ export class Definitions {
 
   /** Creates, changes and deletes definitions of all kinds. Either all of it is stored, or nothing. */
   async deploy(body: unknown, by: Author, admit: Admit) {
-    const { delete: deleted, dry_run, allow_breaking, note, ...sent } = readShape(this.#deploymentShape, body)
+    const { delete: deleted, dry_run, allow_breaking, note, ...sent } = readShape(this.#shape(), body)
     const resolve = async () => {
       const wanted: Wanted[] = []
-      for (const kind of this.#options.kinds) {
+      for (const kind of this.#kinds) {
         for (const [index, fields] of (sent[kind.folder] ?? []).entries()) {
           const { name } = fields
           const place = { index, name: typeof name === 'string' ? name : undefined }
@@ -184,7 +195,7 @@ export class Definitions {
       resolve,
     )
     const shown: Record<string, DeployedDefinition[]> = {}
-    for (const { folder } of this.#options.kinds) {
+    for (const { folder } of this.#kinds) {
       const own = steps.filter(({ kind, current, after = current }) => {
         return kind.folder === folder && this.#readable(kind, by)(after as Saved)
       })
@@ -260,11 +271,16 @@ export class Definitions {
   }
 
   #readable(kind: Kind, reader: Reader): IsVisible {
-    return (item) => mayReadItem(reader, this.#options.kinds, kind, item)
+    return (item) => mayReadItem(reader, this.#kinds, kind, item)
+  }
+
+  #shape(): z.ZodType<Deployment> {
+    this.#deploymentShape ??= deploymentShape(this.#kinds.map(({ folder }) => folder))
+    return this.#deploymentShape
   }
 
   #kind(folder: string): Kind {
-    return this.#options.kinds.find((kind) => kind.folder === folder) as Kind
+    return this.#kinds.find((kind) => kind.folder === folder) as Kind
   }
 
   async #isKnown(kind: Kind, id: string): Promise<boolean> {
@@ -295,7 +311,7 @@ export class Definitions {
     const { catalog } = this.#options
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const { revision } = catalog
-      const planned = await planChange(this.#options, await resolve(), terms)
+      const planned = await planChange({ ...this.#options, kinds: this.#kinds }, await resolve(), terms)
       if (terms.dryRun) return planned
       refuseBreaking(planned, terms.refused)
       const steps = planned.filter(({ action }) => action !== 'unchanged')

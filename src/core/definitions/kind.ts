@@ -215,6 +215,21 @@ export function kindForm<Fields>(
   }
 }
 
+/** Sorts kinds so that each refers to those before it, and keeps the order otherwise. */
+export function byReferences<One extends Pick<KindForm, 'folder' | 'refersTo'>>(
+  kinds: readonly One[],
+): One[] {
+  const sorted = new Set<One>()
+  const visit = (kind: One) => {
+    for (const other of kinds) {
+      if (other !== kind && !sorted.has(other) && kind.refersTo[other.folder] !== undefined) visit(other)
+    }
+    sorted.add(kind)
+  }
+  for (const kind of kinds) visit(kind)
+  return [...sorted]
+}
+
 /** What a definition may use, such as `sources/orders`. */
 export function usedBy({ refersTo }: KindForm, fields: object): string[] {
   return Object.entries(refersTo).flatMap(([folder, references]) =>

@@ -30,8 +30,8 @@ type LoggedRequest = Pick<RequestRecord, 'requestId' | 'method' | 'status' | 'to
 
 interface RequestRecorderOptions {
   log: Log
-  /** Undefined if the service sends no traces. */
-  tracing: Tracing | undefined
+  /** Where the service sends traces, if it does. */
+  hooks: { readonly tracing: Tracing | undefined }
   endpoints: Endpoints
   /** Called with the status of each finished request. */
   finished: readonly ((status: number) => void)[]
@@ -82,7 +82,7 @@ export class RequestRecorder {
     url: string,
     headers: IncomingHttpHeaders,
   ): TraceSpan | undefined {
-    const { tracing } = this.#options
+    const { tracing } = this.#options.hooks
     const { traceparent, tracestate } = headers
     if (tracing === undefined && traceparent === undefined) return undefined
     // Ignores a header that is sent twice.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { describedServer } from '../../app/documented-routes.ts'
+import { describedServer } from '../../described-server.ts'
 import { callerWith } from '../access/caller.ts'
 import { isAllowed, type RouteAccess } from './route-access.ts'
 

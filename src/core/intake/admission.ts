@@ -32,3 +32,12 @@ export interface Admission {
 
 /** Admits the lines of a request, and those that the quarantine would keep of it. */
 export type Admit = (lines: ProjectLines, rejected: ProjectLines) => Promise<Admission>
+
+/** Admits all lines, and counts nothing. */
+export const admitAll: Admit = async () => ({
+  over: new Set(),
+  notKept: new Set(),
+  counts: {},
+  stored: () => {},
+  release: () => {},
+})

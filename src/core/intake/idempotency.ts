@@ -28,7 +28,7 @@ interface Stored {
 }
 
 /** What erasures mean for keys. */
-interface ErasedKeys {
+export interface ErasedKeys {
   /** The last erasure of all that a project had: since then, its requests are new ones to the engine, too. */
   lastOf(project: string): string | undefined
   /** Condition for rows of keys that are being removed. */

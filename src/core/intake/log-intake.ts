@@ -20,7 +20,7 @@ import { readRequestBody } from './request-body.ts'
 import { hides } from './rules/rules.ts'
 import type { SourceRules } from './rules/source-rules.ts'
 
-interface IntakeObserver {
+export interface IntakeObserver {
   stored(report: Omit<IntakeOutcome, 'errors'> & { source: string; bytes: number; ms: number }): void
   refused(code: string): void
 }

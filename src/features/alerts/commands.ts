@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { addExamples, addServiceAction, addServiceCommand, durationSeconds } from '../../cli/kit/command.ts'
 import type { CommandIo } from '../../cli/kit/command-io.ts'
+import { entryText, type LoggedEntry, searchEntries } from '../../cli/kit/logs/search-entries.ts'
 import { visible } from '../../cli/kit/output/format.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../../cli/kit/output/print.ts'
 import { apiPath } from '../../cli/kit/service-client.ts'
 import { alertsSource } from '../../core/catalog/built-in-sources.ts'
 import { beginningOfTime } from '../../shared/timestamps.ts'
-import { entryText, type LoggedEntry, searchEntries } from '../logs/cli/search-entries.ts'
 import type { AlertView } from './alert-kind.ts'
 import type { AlertTests } from './alert-tests.ts'
 

@@ -12,8 +12,7 @@ import { singleServer } from '../../core/engine/cluster/topology.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { readStoredTables } from '../../core/engine/stored-tables.ts'
 import { mutationName } from '../../core/engine/table-snapshot.ts'
-import type { Erasure } from '../erasure/erasure.ts'
-import { erasuresIn, readErasureFiles } from '../erasure/erasure-file.ts'
+import { type Erasure, erasuresIn, readErasureFiles } from '../erasure/index.ts'
 import {
   checksumLine,
   checksumsName,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { crossSite, notAcceptable } from '../../core/base/errors.ts'
 import { authorOf } from '../../core/http/routes/management.ts'
 import { routesOf } from '../../core/http/routes/route.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Audit } from '../audit/index.ts'
 import type { Backups } from './backups.ts'
 
 const mediaType = 'application/x-tar'

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parse } from 'yaml'
+import { batchKeys, gatherBatches, sendBatch } from '../../cli/kit/logs/log-batches.ts'
 import { apiPath, type ServiceClient } from '../../cli/kit/service-client.ts'
 import { packageFile } from '../../core/base/package-file.ts'
 import { readDefinitions } from '../../core/endpoints/definition/definition-file.ts'
-import { batchKeys, gatherBatches, sendBatch } from '../logs/cli/log-batches.ts'
 import { customerRequests, type DemoSource, demoSources, demoTraffic } from './traffic.ts'
 import { projects } from './world.ts'
 
@@ -32,7 +32,7 @@ export async function runDemo(options: DemoOptions): Promise<void> {
 }
 
 /** The dashboard that the demo opens with. */
-export const demoDashboard = 'demo.traffic'
+const demoDashboard = 'demo.traffic'
 
 async function sendAll(options: DemoOptions): Promise<void> {
   const { client, now, signal, historyMs, countUsageAt, onFilled } = options

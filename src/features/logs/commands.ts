@@ -8,6 +8,21 @@ import {
   wholeNumber,
 } from '../../cli/kit/command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../../cli/kit/command-io.ts'
+import { findInputs } from '../../cli/kit/logs/log-input.ts'
+import {
+  entryText,
+  type LoggedEntry,
+  newestEntries,
+  queryArgument,
+  searchEntries,
+} from '../../cli/kit/logs/search-entries.ts'
+import {
+  batchBounds,
+  projectWarning,
+  type SentInputs,
+  sendInputs,
+  summary,
+} from '../../cli/kit/logs/send-inputs.ts'
 import { plural } from '../../cli/kit/output/format.ts'
 import { printJson } from '../../cli/kit/output/print.ts'
 import {
@@ -18,15 +33,6 @@ import {
 } from '../../cli/kit/service-client.ts'
 import { eventsOf, type StreamEvent } from '../../shared/event-stream.ts'
 import { isTemporary } from '../../shared/is-temporary.ts'
-import { findInputs } from './cli/log-input.ts'
-import {
-  entryText,
-  type LoggedEntry,
-  newestEntries,
-  queryArgument,
-  searchEntries,
-} from './cli/search-entries.ts'
-import { batchBounds, projectWarning, type SentInputs, sendInputs, summary } from './cli/send-inputs.ts'
 
 const sendHelp = `
 After an interruption, run the same command again. Entries that are already stored are not stored twice if the second

@@ -1,12 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Caller, withFixedParameters } from '../../core/access/caller.ts'
+import { type Caller, readableProject } from '../../core/access/caller.ts'
 import { goneSignal } from '../../core/http/connections.ts'
 import type { EntryReader } from './entry-queries.ts'
-
-/** The only project whose entries the caller may read now; undefined for all. Throws 403 for a project of others. */
-export function readableProject(caller: Caller, wanted: unknown): string | undefined {
-  return withFixedParameters(caller, typeof wanted === 'string' ? { project: wanted } : {}).project
-}
 
 export function entryReader(request: FastifyRequest, reply: FastifyReply): EntryReader {
   const caller = request.caller as Caller

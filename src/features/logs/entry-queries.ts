@@ -2,6 +2,7 @@ import type { Clock } from '../../core/base/clock.ts'
 import { invalidParameter } from '../../core/base/errors.ts'
 import type { Source } from '../../core/catalog/source.ts'
 import type { Sources } from '../../core/catalog/sources.ts'
+import { readableSource, type SourceReader } from '../../core/definitions/readable-source.ts'
 import { callerBlame } from '../../core/engine/embedded/running-queries.ts'
 import { type Engine, maxResultBytes, type Statement } from '../../core/engine/engine.ts'
 import { jsonRowSql, outputJson, readJsonRows, textRows } from '../../core/engine/json-rows.ts'
@@ -16,7 +17,6 @@ import {
   rowFilterSettings,
 } from '../../core/sql/isolation.ts'
 import { formatMicros, parseIsoTimestamp } from '../../shared/timestamps.ts'
-import { readableSource, type SourceReader } from './readable-source.ts'
 import type { EntryFilter } from './search-shape.ts'
 
 export interface EntryQueriesOptions {

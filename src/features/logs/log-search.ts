@@ -10,11 +10,11 @@ import {
   type WordCondition,
 } from '../../core/search/search-condition.ts'
 import { nextPage, readNext, type SearchCursor } from '../../core/search/search-cursor.ts'
+import { pathSettings, seenPaths } from '../../core/search/seen-paths.ts'
 import { closestPath } from '../../core/sql/warnings/path-warnings.ts'
 import { containsSql, foldCase } from '../../core/sql/word.ts'
 import { countedLength } from '../../shared/counted-values.ts'
 import { pathOf, shownPath } from '../../shared/path-text.ts'
-import { pathSettings, seenPaths } from '../sources/seen-paths.ts'
 import {
   EntryQueries,
   type EntryReader,

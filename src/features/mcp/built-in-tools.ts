@@ -7,13 +7,12 @@ import { definitionShape } from '../../core/endpoints/definition/definition.ts'
 import type { EndpointDrafts } from '../../core/endpoints/manage/endpoint-drafts.ts'
 import type { ChangedEndpoint } from '../../core/endpoints/manage/endpoint-kind.ts'
 import type { Endpoints } from '../../core/endpoints/manage/endpoints.ts'
+import type { ServiceTool } from '../../core/http/service-tool.ts'
 import { cursorAfter, type SearchCursor } from '../../core/search/search-cursor.ts'
+import { unlistedPaths } from '../../core/search/seen-paths.ts'
 import { parseIsoTimestamp } from '../../shared/timestamps.ts'
-import { alertStates } from '../alerts/alert.ts'
-import type { AlertView } from '../alerts/alert-kind.ts'
-import type { LogSearch } from '../logs/log-search.ts'
-import { unlistedPaths } from '../sources/seen-paths.ts'
-import type { SourceInfo } from '../sources/source-info.ts'
+import type { LogSearch } from '../logs/index.ts'
+import type { SourceInfo } from '../sources/index.ts'
 import { listResult, rowResult, rowTool } from './row-result.ts'
 import { type BuiltInTool, inputSchema, named, outputSchema, type ToolResult } from './tool.ts'
 
@@ -148,21 +147,13 @@ function microsOf(timestamp: string): number {
 }
 
 /** A tool that lists alerts, for those with a role. */
-export function listAlerts(definitions: Definitions): BuiltInTool {
-  return rowTool('list_alerts', 'List alerts', {
-    description:
-      'Lists alerts with their states: ok, pending (the condition holds, but not long enough), firing, or failing (it cannot be evaluated).',
-    input: z.strictObject({ state: z.enum(alertStates).optional().describe('Only alerts in this state.') }),
-    row: {
-      properties: { name: text, state: text, since: text, value: { type: ['number', 'null'] }, when: text },
-    },
-    run: async ({ state: wanted }, caller) => {
-      const alerts = (await definitions.list('alerts', caller)) as AlertView[]
-      const all = alerts.filter(({ state }) => wanted === undefined || state === wanted)
-      // URLs of targets can be secrets.
-      const rows = all.map(({ notify: _, ...shown }) => shown)
-      return listResult(rows, { narrow: 'Set state to list fewer alerts.' })
-    },
+/** A tool that another feature adds. */
+export function addedTool({ name, title, description, input, row, narrow, rows }: ServiceTool): BuiltInTool {
+  return rowTool(name, title, {
+    description,
+    input,
+    row,
+    run: async (terms, caller) => listResult(await rows(terms, caller), { narrow }),
   })
 }
 

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { addServiceAction, addServiceOptions } from '../../cli/kit/command.ts'
 import type { CommandIo } from '../../cli/kit/command-io.ts'
+import { splitLines } from '../../cli/kit/logs/log-input.ts'
 import { type ServiceClient, ServiceFailure } from '../../cli/kit/service-client.ts'
-import { splitLines } from '../logs/cli/log-input.ts'
 
 const help = `
 Reads messages of JSON-RPC from standard input, one per line, and writes responses to standard output. When the input ends,

@@ -73,9 +73,12 @@ const maxLength = 128
  * other characters than letters, digits, `_` and `-`. If two have the same name, the older endpoint keeps it, so that a
  * tool does not change its meaning when an endpoint is created. The others get the beginning of their id as well.
  */
-export function toolNames(endpoints: readonly SavedEndpoint[]): Map<string, SavedEndpoint> {
+export function toolNames(
+  endpoints: readonly SavedEndpoint[],
+  addedNames: readonly string[] = [],
+): Map<string, SavedEndpoint> {
   const named = new Map<string, SavedEndpoint>()
-  const taken = new Set<string>(builtInNames)
+  const taken = new Set<string>([...builtInNames, ...addedNames])
   for (const endpoint of endpoints.toSorted(byAge)) {
     const { name, id } = endpoint.definition
     const plain = name.replace(/[^A-Za-z0-9_-]/g, '_')

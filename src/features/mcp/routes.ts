@@ -36,10 +36,10 @@ import {
 import { checkQuota, isAllowed, tokenOf } from '../../core/http/route-access.ts'
 import { authorOf } from '../../core/http/routes/management.ts'
 import { json, jsonBody, routesOf } from '../../core/http/routes/route.ts'
-import { readerOf } from '../logs/entry-access.ts'
-import type { LogSearch } from '../logs/log-search.ts'
-import type { SourceInfo } from '../sources/source-info.ts'
-import { listAlerts, logTools, writeTools } from './built-in-tools.ts'
+import type { ServiceTool } from '../../core/http/service-tool.ts'
+import { type LogSearch, readerOf } from '../logs/index.ts'
+import type { SourceInfo } from '../sources/index.ts'
+import { addedTool, logTools, writeTools } from './built-in-tools.ts'
 import { endpointTool, narrowing, toolNames } from './endpoint-tools.ts'
 import { type CallerTools, serveMcp } from './mcp-server.ts'
 import { rowResult, rowsIn } from './row-result.ts'
@@ -70,6 +70,8 @@ interface McpParts {
   corsOrigins: readonly string[]
   /** Whether admins and editors have tools that save endpoints. */
   mcpWrite: boolean
+  /** Tools that other features add. */
+  tools: () => readonly ServiceTool[]
 }
 
 /** The Model Context Protocol over HTTP: each endpoint is a tool. */
@@ -106,14 +108,14 @@ export function addMcpRoutes(server: FastifyInstance, parts: McpParts): void {
 
 type BuiltInTools = ReturnType<typeof builtInTools>
 
-interface ToolParts extends Pick<McpParts, 'access' | 'endpoints' | 'calls' | 'recorder'> {
+interface ToolParts extends Pick<McpParts, 'access' | 'endpoints' | 'calls' | 'recorder' | 'tools'> {
   builtIn: BuiltInTools
 }
 
-function builtInTools({ sources, search, mcpWrite, ...parts }: McpParts) {
+function builtInTools({ sources, search, mcpWrite, tools, ...parts }: McpParts) {
   const ofTenant = logTools({ sources, search }, 'own project')
   const ofAll = logTools({ sources, search }, 'all projects')
-  const ofViewer = [...ofAll, listAlerts(parts.definitions)]
+  const ofViewer = [...ofAll, ...tools().map(addedTool)]
   const writing = mcpWrite ? writeTools(parts) : []
   const toolsOf = (caller: Caller) => {
     if (caller.role) return isAllowed.edit(caller) ? [...ofViewer, ...writing] : ofViewer
@@ -129,7 +131,10 @@ function toolsOf(request: FastifyRequest, reply: FastifyReply, parts: ToolParts)
   const caller = request.caller as Caller
   const builtIn = parts.builtIn(caller)
   const endpoints = onFirstUse(() =>
-    toolNames(parts.endpoints.list().filter(({ definition }) => caller.mayCall(definition))),
+    toolNames(
+      parts.endpoints.list().filter(({ definition }) => caller.mayCall(definition)),
+      parts.tools().map(({ name }) => name),
+    ),
   )
   const find = (name: string) => {
     const endpoint = endpoints().get(name)

@@ -1,9 +1,8 @@
 import type { z } from 'zod'
 import { type JsonSchema, readShape } from '../../core/base/validation.ts'
-import type { EntryReader } from '../logs/entry-queries.ts'
+import type { EntryReader } from '../logs/index.ts'
 import {
   type BuiltInTool,
-  type builtInNames,
   inputSchema,
   named,
   outputSchema,
@@ -45,7 +44,7 @@ interface RowsOptions {
 
 /** A tool of the service that changes nothing and returns rows. */
 export function rowTool<Input extends z.ZodObject>(
-  name: (typeof builtInNames)[number],
+  name: string,
   title: string,
   tool: {
     description: string

@@ -2,7 +2,7 @@ import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
 import type { RequestAuthor } from '../../core/base/author.ts'
 import type { JsonSchema } from '../../core/base/validation.ts'
-import type { EntryReader } from '../logs/entry-queries.ts'
+import type { EntryReader } from '../logs/index.ts'
 
 export type ToolDefinition = Tool
 export type ToolResult = CallToolResult
@@ -13,12 +13,11 @@ export interface BuiltInTool {
   run(input: unknown, caller: EntryReader & { author: RequestAuthor }): Promise<ToolResult>
 }
 
-/** Tools of the service. Endpoints cannot take their names. */
+/** Tools of this feature. Endpoints cannot take their names, nor those of tools that other features add. */
 export const builtInNames = [
   'list_sources',
   'describe_source',
   'search_logs',
-  'list_alerts',
   'check_endpoint',
   'save_endpoint',
 ] as const
@@ -31,11 +30,7 @@ export const readOnly = {
   openWorldHint: false,
 } as const
 
-export function named(
-  name: (typeof builtInNames)[number],
-  title: string,
-  hints: Tool['annotations'] = readOnly,
-) {
+export function named(name: string, title: string, hints: Tool['annotations'] = readOnly) {
   return { name, title, annotations: { title, ...hints } }
 }
 

@@ -17,7 +17,7 @@ import { authorOf, changedBy } from '../../core/http/routes/management.ts'
 import { json, routesOf } from '../../core/http/routes/route.ts'
 import { pageHeaders } from '../../core/http/security-headers.ts'
 import type { SessionCookies } from '../../core/http/session-cookies.ts'
-import type { Audit } from '../audit/audit.ts'
+import type { Audit } from '../audit/index.ts'
 import { attemptMs, type Oidc } from './oidc.ts'
 import type { People } from './people.ts'
 

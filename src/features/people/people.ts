@@ -7,7 +7,6 @@ import type { Author } from '../../core/base/author.ts'
 import { resourceNotFound } from '../../core/base/errors.ts'
 import type { Catalog } from '../../core/catalog/catalog.ts'
 import { SavedRecords } from '../../core/definitions/saved-records.ts'
-import type { Links } from '../dashboards/links.ts'
 import type { SignedIn } from './oidc.ts'
 
 const storedPersonShape = z.object({
@@ -35,7 +34,8 @@ interface PeopleOptions {
   access: Access
   /** What a customer may do. */
   customerScopes: string[]
-  links: Pick<Links, 'deleteMadeBy'>
+  /** Called before the sessions of a person end. */
+  sessionsEnded: (id: string, by: Author) => Promise<void>
 }
 
 /** Everybody who has signed in, by the id of their account. Their sessions have the rights of the newest record. */
@@ -79,7 +79,7 @@ export class People {
   async signIn({ id, refusal, ...fields }: SignedIn, by: Author): Promise<boolean> {
     const { role = null, project = null } = this.find(id) ?? {}
     if (refusal !== undefined && role === null && project === null) return false
-    if (fields.role !== 'admin' && fields.role !== 'editor') await this.#options.links.deleteMadeBy(id, by)
+    if (fields.role !== 'admin' && fields.role !== 'editor') await this.#options.sessionsEnded(id, by)
     const act = refusal === undefined ? 'sign_in' : 'sign_in_refused'
     // With another key, they stay ended if the person gets a role again.
     const ends = refusal !== undefined && { hash: newKey() }
@@ -107,7 +107,7 @@ export class People {
     const ends = { hash: newKey(), act: 'end_sessions' } as const
     await this.#people.put(id, by, (known) => ({ ...(known as StoredPerson), ...ends, ended: [] }))
     // Afterward, so that no session is left that could create another one.
-    await this.#options.links.deleteMadeBy(id, by)
+    await this.#options.sessionsEnded(id, by)
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../core/definitions/kind.ts'
 import { yamlFile } from '../../core/definitions/yaml-file.ts'
 import type { Engine } from '../../core/engine/engine.ts'
-import type { HiddenEntries } from './hidden-entries.ts'
+import type { HiddenEntries } from '../sources/index.ts'
 import { defaultPlan, type Plan, planShape, type SavedPlan } from './plan.ts'
 import {
   havingPlan,

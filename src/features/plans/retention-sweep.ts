@@ -9,7 +9,7 @@ import { queryText } from '../../core/engine/json-rows.ts'
 import { assignedSql } from '../../core/engine/project-tables.ts'
 import { removeRows, tablesRemoving } from '../../core/engine/removed-rows.ts'
 import { sqlText } from '../../core/sql/names.ts'
-import { protectedSince, steadyClock } from './delayed-deletion.ts'
+import { protectedSince, steadyClock } from '../sources/index.ts'
 import { defaultPlan } from './plan.ts'
 import { longestRetentions } from './protected-plans.ts'
 

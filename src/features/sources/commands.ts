@@ -10,7 +10,7 @@ import { type CommandIo, confirm, usageFailure } from '../../cli/kit/command-io.
 import { type ListColumn, printFields, printList } from '../../cli/kit/output/print.ts'
 import { apiPath } from '../../cli/kit/service-client.ts'
 import type { Source, TypedColumn } from '../../core/catalog/source.ts'
-import type { SourcePath } from './seen-paths.ts'
+import type { SourcePath } from '../../core/search/seen-paths.ts'
 
 interface SourceOptions {
   /** In days. */

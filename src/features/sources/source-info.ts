@@ -1,12 +1,12 @@
 import { isWrittenByService } from '../../core/catalog/built-in-sources.ts'
 import type { Source } from '../../core/catalog/source.ts'
 import type { Sources } from '../../core/catalog/sources.ts'
+import { readableSource, type SourceReader } from '../../core/definitions/readable-source.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { queryRows } from '../../core/engine/json-rows.ts'
 import { readFilling } from '../../core/engine/stored-tables.ts'
+import { pathSettings, type SourcePath, seenPaths } from '../../core/search/seen-paths.ts'
 import { type HiddenRows, rowFilterSettings } from '../../core/sql/isolation.ts'
-import { readableSource, type SourceReader } from '../logs/readable-source.ts'
-import { pathSettings, type SourcePath, seenPaths } from './seen-paths.ts'
 
 const limits = { deadlineMs: 30_000 }
 

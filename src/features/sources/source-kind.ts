@@ -4,7 +4,13 @@ import { inUse, invalidParameter, sourceNotFound } from '../../core/base/errors.
 import { closestName } from '../../core/base/text/closest-name.ts'
 import { readShape } from '../../core/base/validation.ts'
 import { isBuiltIn, isWrittenByService } from '../../core/catalog/built-in-sources.ts'
-import { type NewSource, newSourceShape, type Source, type TypedColumn } from '../../core/catalog/source.ts'
+import {
+  type NewSource,
+  newSourceShape,
+  type Source,
+  sourceRecords,
+  type TypedColumn,
+} from '../../core/catalog/source.ts'
 import type { Sources } from '../../core/catalog/sources.ts'
 import {
   type DefinitionChange,
@@ -21,7 +27,7 @@ import { olderSql } from '../../core/sql/isolation.ts'
 import { sqlName } from '../../core/sql/names.ts'
 import { queryOf } from '../../core/sql/query.ts'
 import { shownPath } from '../../shared/path-text.ts'
-import type { HiddenEntries } from '../plans/hidden-entries.ts'
+import type { HiddenEntries } from './hidden-entries.ts'
 
 interface SourceParts {
   engine: Engine
@@ -32,14 +38,12 @@ interface SourceParts {
 const limits = { deadlineMs: 30_000 }
 
 const form = kindForm<NewSource>({
-  name: 'source',
+  ...sourceRecords,
   folder: 'sources',
   isReadBySql: true,
-  most: 1_000,
   fields: newSourceShape,
   fieldsOf,
   remainder: ({ name }) => ({ name }),
-  namesOf: ({ name, aliases }) => [name, ...(Array.isArray(aliases) ? aliases : [])],
   file: yamlFile('source', newSourceShape, {
     example: 'description: Orders of the shop.',
     // Deleting a source deletes its entries.

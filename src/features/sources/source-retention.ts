@@ -10,7 +10,7 @@ import type { Engine } from '../../core/engine/engine.ts'
 import { queryText } from '../../core/engine/json-rows.ts'
 import { type HiddenRows, olderSql } from '../../core/sql/isolation.ts'
 import { sqlName } from '../../core/sql/names.ts'
-import { deletionTime, steadyClock } from '../plans/delayed-deletion.ts'
+import { deletionTime, steadyClock } from './delayed-deletion.ts'
 import { sources as form } from './source-kind.ts'
 
 interface SourceRetentionOptions {

@@ -1,17 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { Counter, Gauge } from 'prom-client'
 import type { Clock } from '../../core/base/clock.ts'
+import type { LabeledValues } from '../../core/base/meters.ts'
 import type { Sources } from '../../core/catalog/sources.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { readStoredTables } from '../../core/engine/stored-tables.ts'
 import type { Metrics, RequestCounts } from './metrics.ts'
-
-interface ProjectFigures {
-  project: string
-  entries: number
-  bytes: number
-  requests: number
-}
 
 interface Figures {
   version: string
@@ -26,9 +19,7 @@ interface Figures {
   intake: { pendingBytes: number }
   rules: { figures(): Iterable<{ source: string; rule: string; entries: number }> }
   streams: { size: number }
-  alerts: () => Record<'states' | 'deliveries', Readonly<Record<string, number>>>
   droppedLogLines: () => number
-  projects: { top(most: number): readonly ProjectFigures[] }
   storage: ReturnType<typeof sourceStorage>
   /** Undefined if the disk belongs to a ClickHouse server. */
   freeDiskBytes: () => number | undefined
@@ -36,8 +27,6 @@ interface Figures {
 
 /** The engine is queried at most this often, regardless of the number of scrapes. */
 const readEveryMs = 10_000
-/** Every label costs memory in Prometheus. */
-const maxProjects = 20
 const storageLimits = { deadlineMs: 10_000 }
 const nothing = { parts: 0, rows: 0, bytes: 0 }
 
@@ -61,28 +50,10 @@ export function sourceStorage(engine: Engine, time: Clock, sources: Pick<Sources
 /** Adds the metrics that are read from the parts of the service. */
 export function addFigures(metrics: Metrics, figures: Figures): void {
   const { requests, statistics, cache, queue, engine, intake, streams, freeDiskBytes } = figures
-  type Labels = string | Record<string, string>
-  type Labeled = readonly (readonly [labels: Labels, value: number])[]
-  const pull = (
-    Kind: typeof Gauge | typeof Counter,
-    name: string,
-    help: string,
-    read: () => number | Labeled | Promise<Labeled>,
-    ...labelNames: string[]
-  ) => {
-    const collect = async () => {
-      const value = await read()
-      metric.reset()
-      if (typeof value === 'number') metric.inc(value)
-      else for (const [labels, figure] of value) metric.inc(labelsOf(labels), figure)
-    }
-    const labelsOf = (labels: Labels) =>
-      typeof labels === 'string' ? { [labelNames[0] as string]: labels } : labels
-    const metric = new Kind({ name, help, labelNames, registers: [metrics.registry], collect })
-  }
-  const gauge = pull.bind(undefined, Gauge)
-  const count = pull.bind(undefined, Counter)
-  const version = (): Labeled => [[figures.version, 1]]
+  const { meters } = metrics
+  const gauge = meters.gauge.bind(meters)
+  const count = meters.count.bind(meters)
+  const version = (): LabeledValues => [[figures.version, 1]]
   gauge('wellhead_info', 'Always 1; its label is the version of the service.', version, 'version')
   const finished = () => Object.entries(requests.byClass)
   count('wellhead_http_requests_total', 'Finished requests of all kinds.', finished, 'status')
@@ -92,7 +63,7 @@ export function addFigures(metrics: Metrics, figures: Figures): void {
   gauge('wellhead_cache_max_bytes', 'Maximum memory for cached results.', () => cache.figures.maxBytes)
   gauge('wellhead_cache_entries', 'Number of cached results.', () => cache.figures.entries)
   count('wellhead_cache_evictions_total', 'Results evicted for lack of memory.', () => cache.figures.evicted)
-  const refreshes = (): Labeled => [
+  const refreshes = (): LabeledValues => [
     ['refreshed', cache.figures.refreshed],
     ['failed', cache.figures.refreshFailures],
   ]
@@ -104,10 +75,6 @@ export function addFigures(metrics: Metrics, figures: Figures): void {
   gauge('wellhead_engine_node_up', 'Whether a ClickHouse node is ready.', nodes, 'node')
   count('wellhead_engine_restarts_total', 'Restarts of the engine.', () => engine().restarts)
   gauge('wellhead_live_streams', 'Open live streams.', () => streams.size)
-  const states = () => Object.entries(figures.alerts().states)
-  gauge('wellhead_alerts', 'Alerts that this service evaluates.', states, 'state')
-  const deliveries = () => Object.entries(figures.alerts().deliveries)
-  count('wellhead_alert_deliveries_total', 'Attempts to deliver notifications.', deliveries, 'result')
   const droppedLines = 'Log lines dropped because nothing read the output.'
   count('wellhead_log_lines_dropped_total', droppedLines, figures.droppedLogLines)
   const pending = () => intake.pendingBytes
@@ -126,12 +93,6 @@ export function addFigures(metrics: Metrics, figures: Figures): void {
     const tables = await figures.storage()
     return tables.map((table) => [metrics.sourceLabel(table.source), table[figure]] as const)
   }
-  const used = (figure: 'entries' | 'bytes' | 'requests') => () =>
-    figures.projects.top(maxProjects).map((one) => [one.project, one[figure]] as const)
-  const today = `today (UTC), for the ${maxProjects} projects with most entries.`
-  gauge('wellhead_project_entries', `Entries accepted here ${today}`, used('entries'), 'project')
-  gauge('wellhead_project_bytes', `Bytes of entries accepted here ${today}`, used('bytes'), 'project')
-  gauge('wellhead_project_requests', `Requests to endpoints here ${today}`, used('requests'), 'project')
   gauge('wellhead_source_parts', 'Data parts of a source.', stored('parts'), 'source')
   gauge('wellhead_source_entries', 'Entries of a source on disk.', stored('rows'), 'source')
   gauge('wellhead_source_bytes', 'Bytes of a source on disk.', stored('bytes'), 'source')

@@ -46,7 +46,7 @@ describe('metrics', () => {
 
   test('measure the event loop only once someone reads them', async () => {
     const metrics = idleMetrics()
-    const lag = () => metrics.registry.getSingleMetric('nodejs_eventloop_lag_seconds')
+    const lag = () => metrics.meters.registry.getSingleMetric('nodejs_eventloop_lag_seconds')
     expect(lag()).toBeUndefined()
     await metrics.text()
     expect(lag()).toBeDefined()
@@ -127,7 +127,9 @@ describe('documents about metrics', () => {
   const types = async () => {
     const metrics = idleMetrics()
     await metrics.text()
-    return new Map((await metrics.registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]))
+    return new Map(
+      (await metrics.meters.registry.getMetricsAsJSON()).map(({ name, type }) => [name, String(type)]),
+    )
   }
 
   test.runIf(platform === 'linux')(

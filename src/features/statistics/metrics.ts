@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import type { Meters } from '../../core/base/meters.ts'
 import { cacheUses, type RequestRecord } from '../../core/http/request-record.ts'
 
 interface IntakeReport {
@@ -47,34 +47,19 @@ function boundedLabels(exists: (name: string) => boolean) {
   }
 }
 
-/** Gauges with names that end like counters, which promtool rejects. */
-const misnamed = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-]
-
 /** Upper bounds in seconds, from a cache hit to the usual limit of a query. */
 const callBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const intakeBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-const latenessBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300]
 
 /** Metrics that are counted when something happens; `figures.ts` has those that are read. */
-function pushedMetrics(registers: Registry[]) {
-  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter<Label>({ name, help, labelNames, registers })
-  const histogram = <Label extends string>(
-    name: string,
-    help: string,
-    buckets: number[],
-    ...labelNames: Label[]
-  ) => new Histogram<Label>({ name, help, buckets, labelNames, registers })
+function pushedMetrics(meters: Meters) {
+  const counter = meters.counter.bind(meters)
+  const histogram = meters.histogram.bind(meters)
   const duration = 'Time from the arrival of a request to an endpoint to the end of its response.'
   const intakeDuration = 'Time until the entries of a request were on disk.'
   const rowsRead = 'Rows of sources that the engine read for requests to endpoints.'
   const withoutProject = 'Stored entries without a project, which no tenant can see.'
   const engineSeconds = 'Time that the engine spent on endpoint queries.'
-  const lateness = 'Time from when an evaluation was due until it was decided.'
   const callLabels = ['endpoint', 'status', 'cache'] as const
   return {
     durations: histogram('wellhead_call_duration_seconds', duration, callBuckets, ...callLabels),
@@ -95,34 +80,28 @@ function pushedMetrics(registers: Registry[]) {
     refused: counter('wellhead_ingest_refused_total', 'Requests whose entries were all refused.', 'code'),
     runs: counter('wellhead_query_runs_total', 'Endpoint queries that the engine ran.', 'purpose'),
     engineSeconds: counter('wellhead_query_engine_seconds_total', engineSeconds, 'purpose'),
-    evaluations: counter('wellhead_alert_evaluations_total', 'Evaluations of alerts.', 'result'),
-    lateness: histogram('wellhead_alert_lateness_seconds', lateness, latenessBuckets),
   }
 }
 
-/** All metrics for Prometheus. docs/reference/metrics.md lists the same names; a test compares the two. */
+/** Metrics of requests, queries and entries. */
 export class Metrics {
-  readonly registry = new Registry()
+  readonly meters: Meters
   readonly #sourceLabels: ReturnType<typeof boundedLabels>
   readonly #endpointLabels: ReturnType<typeof boundedLabels>
   readonly #pushed: ReturnType<typeof pushedMetrics>
   #namesChanged = false
-  #isRead = false
 
   /** Tells whether an endpoint or a source has a name. */
-  constructor(exists: Record<'endpoint' | 'source', (name: string) => boolean>) {
+  constructor(meters: Meters, exists: Record<'endpoint' | 'source', (name: string) => boolean>) {
+    this.meters = meters
     this.#sourceLabels = boundedLabels(exists.source)
     this.#endpointLabels = boundedLabels(exists.endpoint)
-    this.#pushed = pushedMetrics([this.registry])
+    this.#pushed = pushedMetrics(meters)
   }
 
   async text(): Promise<string> {
     this.#release()
-    // At the first read, because they wake the process a hundred times a second to measure the event loop.
-    if (!this.#isRead) collectDefaultMetrics({ register: this.registry })
-    for (const name of misnamed) this.registry.removeSingleMetric(name)
-    this.#isRead = true
-    return this.registry.metrics()
+    return this.meters.text()
   }
 
   /** Endpoints or sources were created, renamed or deleted. Removed names are dropped at the next read. */
@@ -150,11 +129,6 @@ export class Metrics {
   ran(purpose: string, ms: number): void {
     this.#pushed.runs.inc({ purpose })
     this.#pushed.engineSeconds.inc({ purpose }, ms / 1000)
-  }
-
-  evaluated(result: 'ok' | 'failed', lateMs: number): void {
-    this.#pushed.evaluations.inc({ result })
-    this.#pushed.lateness.observe(lateMs / 1000)
   }
 
   refused(code: string): void {

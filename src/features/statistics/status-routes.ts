@@ -64,12 +64,13 @@ export function addStatusRoutes(
     handler: async () => ({ version, ...readinessNow(), engine: engineStatus() }),
   })
   // The number of rows read depends on entries of all tenants.
-  if (openMetrics) metrics.registry.removeSingleMetric('wellhead_rows_read_total')
+  if (openMetrics) metrics.meters.registry.removeSingleMetric('wellhead_rows_read_total')
   route('GET /metrics', 'getMetrics', 'Read metrics in the format of Prometheus', {
     access: openMetrics ? 'public' : 'admin',
     description: 'Requires no token if the setting `WELLHEAD_METRICS` is `open`.',
     responses: { 200: text('The metrics.', 'text/plain') },
     options: silent,
-    handler: async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.text()),
+    handler: async (_request, reply) =>
+      reply.type(metrics.meters.registry.contentType).send(await metrics.text()),
   })
 }

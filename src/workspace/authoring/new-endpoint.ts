@@ -8,10 +8,10 @@ import {
   type JsonValue,
   typeOf,
 } from '../../core/endpoints/definition/parameter-declaration.ts'
+import { leavesOf } from '../../core/search/seen-paths.ts'
 import { inferredTypes, nullTested, usedAsLists } from '../../core/sql/parameter-types.ts'
 import type { ColumnsOf } from '../../core/sql/paths.ts'
 import { queryOf } from '../../core/sql/query.ts'
-import { leavesOf } from '../../features/sources/seen-paths.ts'
 import { sources } from '../../features/sources/source-kind.ts'
 import { columnNameOf } from '../../shared/column-names.ts'
 import { isOwnerPath } from '../../shared/owner-paths.ts'

@@ -3,12 +3,10 @@ import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { createHttp } from '../../../src/app/create-http.ts'
-import { createParts } from '../../../src/app/create-parts.ts'
-import { createStorage } from '../../../src/app/create-storage.ts'
-import { unstartedOptions } from '../../../src/app/documented-routes.ts'
+import { openService } from '../../../src/app.ts'
 import { listErrors } from '../../../src/core/base/errors.ts'
 import type { Phase } from '../../../src/core/http/phase.ts'
+import { unstartedOptions } from '../../../src/described-server.ts'
 import { ask, type JsonResponse, makeToken } from '../../support/callers.ts'
 import { rawRequest } from '../../support/network/raw-request.ts'
 import type { RunningService } from '../../support/service.ts'
@@ -242,8 +240,9 @@ async function halfServer(lines: string[], phase: () => Phase) {
     throw new Error('the pump is broken')
   }
   const options = unstartedOptions(pino(sink))
-  const storage = { ...createStorage(options), engineStatus }
-  return createHttp(options, await createParts(options, storage, token), phase).server
+  const { core, server } = await openService(options, token, phase)
+  core.engine.state = engineStatus
+  return server
 }
 
 /** Only quoted codes count, not words of a sentence. */

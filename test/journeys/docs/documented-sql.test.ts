@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { describedServer } from '../../../src/app/documented-routes.ts'
 import { builtInSources } from '../../../src/core/catalog/built-in-sources.ts'
 import {
   definitionShape,
@@ -13,6 +12,7 @@ import { documentsOf } from '../../../src/core/http/openapi/document.ts'
 import { codeTokens } from '../../../src/core/sql/tokens.ts'
 import { manyEntries } from '../../../src/core/sql/warnings/path-warnings.ts'
 import { warningCodes } from '../../../src/core/sql/warnings/warning.ts'
+import { describedServer } from '../../../src/described-server.ts'
 import { newWorkspaceFiles, templates } from '../../../src/workspace/authoring/new-workspace.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))

@@ -297,7 +297,7 @@ test('the sign-out of a person after a hundred others ends all of their sessions
     catalog,
     access,
     customerScopes: ['query'],
-    links: { deleteMadeBy: async () => {} },
+    sessionsEnded: async () => {},
   })
   await catalog.open()
   const id = randomUUID()

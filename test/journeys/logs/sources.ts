@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { queryRows } from '../../../src/core/engine/json-rows.ts'
-import type { SourcePath } from '../../../src/features/sources/seen-paths.ts'
+import type { SourcePath } from '../../../src/core/search/seen-paths.ts'
 import { logClient } from '../../support/log-client.ts'
 import type { RunningService } from '../../support/service.ts'
 

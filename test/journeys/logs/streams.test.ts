@@ -48,7 +48,7 @@ async function openStreams(limits = { maxStreams: 100 }) {
   const tracing = tracingInto(spans)
   new RequestRecorder({
     log,
-    tracing,
+    hooks: { tracing },
     endpoints,
     finished: [(status) => requests.add(status)],
     recorded: [],

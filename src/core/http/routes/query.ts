@@ -47,9 +47,11 @@ interface QueryParts {
   endpoints: Endpoints
   calls: EndpointCalls
   hot: HotCalls
-  grants: readonly GrantCall[]
-  /** Absent if results cannot be followed. */
-  follow?: FollowCall
+  hooks: {
+    readonly grants: readonly GrantCall[]
+    /** Undefined: results cannot be followed. */
+    readonly followCall: FollowCall | undefined
+  }
 }
 
 type QueryRequest = FastifyRequest<{ Params: { reference: string } }>
@@ -81,7 +83,8 @@ function responses(streamed: boolean): Record<number, Response> {
 
 export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void {
   server.components.add({ output: { QueryPlan: plan } })
-  const { endpoints, calls, hot, grants, follow } = parts
+  const { endpoints, calls, hot } = parts
+  const { grants, followCall } = parts.hooks
   const respond = async (request: QueryRequest, reply: FastifyReply, sent: [string, unknown][]) => {
     const since = performance.now()
     const engineTime = new EngineTime()
@@ -99,7 +102,7 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
     const { format, streamed } = chooseFormat(
       control,
       request.headers.accept,
-      follow !== undefined && request.method !== 'POST',
+      followCall !== undefined && request.method !== 'POST',
     )
     record.format = streamed ? 'events' : format.name
     if (control.has('_explain') && !caller.isAdmin) {
@@ -118,7 +121,7 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
       request.record = null
       return calls.explain(call)
     }
-    if (streamed && follow) return follow(request, reply, call, granted?.isAllowed)
+    if (streamed && followCall) return followCall(request, reply, call, granted?.isAllowed)
     const called = calls.call(call)
     const result = called instanceof Promise ? await called : called
     addResponse(record, result)

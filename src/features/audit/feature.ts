@@ -1,0 +1,7 @@
+import type { Feature } from '../../feature.ts'
+import type { OpenAudit } from './open.ts'
+
+export const audit: Feature<OpenAudit> = {
+  name: 'audit',
+  open: async (core) => (await import('./open.ts')).openAudit(core),
+}

@@ -1,0 +1,2 @@
+/** What other features use of audit. */
+export type { Audit } from './audit.ts'

@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify'
+import type { Core } from '../../core.ts'
+import { audit as auditFeature } from '../audit/feature.ts'
+import { Backups } from './backups.ts'
+import { addBackupRoutes } from './routes.ts'
+
+const stalledAfterMs = 300_000
+
+export type OpenBackup = Awaited<ReturnType<typeof openBackup>>
+
+export async function openBackup(core: Core) {
+  const { engine, catalog, time, log, shared, settings, hooks } = core
+  const { audit } = core.feature(auditFeature)
+  const backups = new Backups({
+    ...{ engine, catalog, log, stalledAfterMs },
+    clock: time.wall,
+    dataDir: shared ? undefined : settings.dataDir,
+  })
+  if (!shared) hooks.keepDefinitions = (schema) => backups.keepDefinitions(schema)
+  return {
+    routes: (server: FastifyInstance) => addBackupRoutes(server, { backups, audit }),
+    prepare: () => backups.open(),
+    stop: () => backups.stop(),
+  }
+}

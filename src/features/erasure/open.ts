@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify'
+import type { Core } from '../../core.ts'
+import { audit as auditFeature } from '../audit/feature.ts'
+import { ErasureFile } from './erasure-file.ts'
+import { Erasures } from './erasures.ts'
+import { addErasureRoutes } from './routes.ts'
+
+export type OpenErasure = Awaited<ReturnType<typeof openErasure>>
+
+export async function openErasure(core: Core) {
+  const { engine, time, log, topology, shared, settings, sources, gate, queue, hooks } = core
+  const { audit } = core.feature(auditFeature)
+  const erasures = new Erasures({
+    ...{ engine, time, log, topology, shared },
+    sourceOf: (name) => sources.get(name, () => true).name,
+    sources: () => sources.list(),
+    file: new ErasureFile(settings.dataDir),
+    holdEntries: (projectNames) => gate.hold(projectNames),
+    async eraseTables(project) {
+      for (const { eraseRows } of hooks.erasure) await eraseRows?.(project)
+    },
+  })
+  erasures.follow({
+    async flush() {
+      for (const { flush } of hooks.erasure) await flush?.()
+    },
+    onErase: ({ project, everything }, names) => core.forget({ project, everything, sources: names }),
+    queriesEnded: () => queue.settled(),
+  })
+  sources.follow(() => void erasures.sourcesChanged())
+  hooks.hiddenRows.push(() => erasures.hidden)
+  hooks.erasedProjects.push(() => erasures.erasedProjects())
+  hooks.erasedKeys.push(erasures)
+  return {
+    routes: (server: FastifyInstance) => addErasureRoutes(server, { erasures, audit }),
+    load: () => erasures.open(),
+    stop: () => erasures.stop(),
+  }
+}

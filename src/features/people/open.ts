@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify'
+import type { Core } from '../../core.ts'
+import { audit as auditFeature } from '../audit/feature.ts'
+import { addAuthRoutes } from './auth-routes.ts'
+import { Oidc, type OidcSettings } from './oidc.ts'
+import { People } from './people.ts'
+import { addPeopleRoutes } from './routes.ts'
+
+export type OpenPeople = Awaited<ReturnType<typeof openPeople>>
+
+export async function openPeople(core: Core) {
+  const { catalog, access, settings, time, log, adminSecret: secret, cookies, hooks } = core
+  const { audit } = core.feature(auditFeature)
+  const people = new People({
+    ...{ catalog, access },
+    customerScopes: settings.oidcCustomerScopes,
+    async sessionsEnded(id, by) {
+      for (const ended of hooks.sessionsEnded) await ended(id, by)
+    },
+  })
+  hooks.holders.push((id) => people.find(id))
+  // The issuer needs the other settings, which are checked together.
+  const oidcSettings = { ...settings, oidcRoles: settings.oidcRoles ?? [] } as OidcSettings
+  /** Undefined: people sign in with tokens only. */
+  const oidc =
+    settings.oidcIssuer === undefined
+      ? undefined
+      : new Oidc({ settings: oidcSettings, secret, clock: time.wall, log })
+  return {
+    routes(server: FastifyInstance) {
+      addAuthRoutes(server, { access, cookies, people, oidc, audit })
+      addPeopleRoutes(server, { people })
+    },
+  }
+}

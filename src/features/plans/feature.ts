@@ -1,0 +1,16 @@
+import type { Feature } from '../../feature.ts'
+import type { OpenPlans } from './open.ts'
+
+export const plans: Feature<OpenPlans> = {
+  name: 'plans',
+  commands: [
+    {
+      name: 'project',
+      description: 'list and show projects, set their plans, and show what they used',
+      after: 'table',
+      load: async () => (await import('./commands.ts')).defineProject,
+    },
+  ],
+  kinds: async () => [(await import('./plan-kind.ts')).plans],
+  open: async (core) => (await import('./open.ts')).openPlans(core),
+}
