@@ -155,7 +155,7 @@ export function createStorage(options: ServiceOptions) {
       definitions: planDefinitions,
       plans,
       usage,
-      report: new ProjectReport({ engine, clock, usage }),
+      report: new ProjectReport({ engine, clock, usage, planNamed: plans.named.bind(plans) }),
       erasures,
       /** What a tenant would no longer see with another plan; undefined: nothing less. */
       assignmentChange: (project: string, plan: string) =>

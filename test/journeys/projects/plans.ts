@@ -228,7 +228,18 @@ export function planJourneys(running: () => RunningService): void {
       expect([deleted.status, deleted.body]).toMatchObject([409, refused])
       const renamed = await admin('PATCH', '/api/plans/PLAN_USED', { name: 'PLAN_OTHER' })
       expect([renamed.status, renamed.body]).toMatchObject([409, refused])
+      const owner = await makeToken(running(), { scopes: ['query'], project: 'plan-used' })
+      const shown = async () => [
+        (await admin('GET', '/api/projects/plan-used')).body.plan,
+        (await ask(running(), owner.token, 'GET', '/api/projects/plan-used')).body.plan,
+        (await ask(running(), owner.token, 'GET', '/api/whoami')).body.plan.name,
+        ...(await admin('GET', '/api/projects?search=plan-used')).body.map(
+          ({ plan }: { plan: string }) => plan,
+        ),
+      ]
+      expect(await shown()).toEqual(Array(4).fill('PLAN_USED'))
       expect((await admin('DELETE', '/api/plans/PLAN_USED?breaking=true')).status).toBe(204)
+      expect(await shown()).toEqual(Array(4).fill('default'))
       await admin('POST', '/api/plans', { name: 'PLAN_USED' })
       await assign('plan-used', 'default')
       expect((await admin('DELETE', '/api/plans/PLAN_USED')).status).toBe(204)

@@ -140,7 +140,7 @@ test('a plan in use is deleted or renamed only with a confirmation that names it
   }
   expect((await admin('GET', 'plans/USED')).body.version).toBe(1)
   expect((await admin('DELETE', 'plans/USED?breaking=true')).status).toBe(204)
-  expect((await admin('GET', 'projects/used-a')).body.plan).toBe('USED')
+  expect((await admin('GET', 'projects/used-a')).body.plan).toBe('default')
   // The name has projects, so a new plan with it can hide entries, too.
   const again = await admin('POST', 'plans', { ...plan, retention_days: 20 })
   expect([again.status, again.body.error.changes]).toMatchObject([409, [{ definition: 'plans/USED' }]])
