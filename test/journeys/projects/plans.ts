@@ -221,7 +221,9 @@ export function planJourneys(running: () => RunningService): void {
     test('that projects have are deleted or renamed only if the caller insists', async () => {
       await admin('POST', '/api/plans', { name: 'PLAN_USED' })
       await assign('plan-used', 'PLAN_USED')
-      const message = expect.stringContaining('; projects plan-used get the plan default; ')
+      const message = expect.stringContaining(
+        '; project plan-used gets the plan default; no entries are hidden',
+      )
       const changes = [{ definition: 'plans/PLAN_USED', message, entries: 0, oldest: null }]
       const refused = { error: { code: 'breaking_change', changes } }
       const deleted = await admin('DELETE', '/api/plans/PLAN_USED')
