@@ -18,7 +18,7 @@ import { addOtlpRoutes } from './core/http/routes/logs/otlp.ts'
 import { addQueryRoutes } from './core/http/routes/query.ts'
 import { createServer } from './core/http/server.ts'
 import { type Core, createCore, followChanges, type ServiceOptions } from './core.ts'
-import type { Feature, OpenFeature } from './feature.ts'
+import type { OpenFeature } from './feature.ts'
 import { features } from './features.ts'
 
 export type Service = Awaited<ReturnType<typeof startService>>
@@ -119,7 +119,7 @@ export async function openService(
     adminSecret,
     phase,
     features: features.map(({ name }) => name),
-    feature<Opened extends OpenFeature>({ name }: Feature<Opened>): Opened {
+    feature<Opened>({ name }: { name: string }): Opened {
       const feature = opened.get(name)
       if (!feature) throw new Error(`The feature ${name} is not open. It must stand earlier in the list.`)
       return feature as Opened

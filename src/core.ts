@@ -37,7 +37,6 @@ import { serverEngine, topologyOf } from './core/engine/cluster/cluster-engine.t
 import { checkIsolation } from './core/engine/cluster/isolation-check.ts'
 import type { Topology } from './core/engine/cluster/topology.ts'
 import { checkUnused, EmbeddedEngine } from './core/engine/embedded-engine.ts'
-import { requireIsolation } from './core/engine/server-engine.ts'
 import type { ErasedEntries, Hooks } from './core/hooks.ts'
 import { HotCalls } from './core/http/hot-lane/hot-calls.ts'
 import { UnreadResponses } from './core/http/hot-lane/unread-responses.ts'
@@ -56,7 +55,6 @@ import { ProjectGate } from './core/intake/project-gate.ts'
 import { readDefaultRules, SourceRules } from './core/intake/rules/source-rules.ts'
 import { pathSamples } from './core/search/path-samples.ts'
 import { type HiddenRows, hiddenByAny } from './core/sql/isolation.ts'
-import type { Feature, OpenFeature } from './feature.ts'
 import type { TableColumn } from './shared/column-types.ts'
 
 export type ServiceEngine = ReturnType<typeof createEngine>
@@ -87,7 +85,7 @@ export interface Core {
   readonly meters: Meters
   readonly hooks: Hooks
   /** An earlier feature of the list, as it was opened. */
-  feature<Opened extends OpenFeature>(feature: Feature<Opened>): Opened
+  feature<Opened>(feature: { readonly name: string; open?(core: Core): Promise<Opened> }): Opened
   /** Names of all features. */
   readonly features: readonly string[]
   /** Tools for agents that features add. */

@@ -13,15 +13,17 @@ const rooms = {
   src: [
     ['main'],
     ['cli'],
-    ['workspace'],
+    ['workspace', 'described-server'],
     ['app'],
     ['kinds'],
     ['features'],
+    ['feature'],
     ['cli/kit'],
     ['core'],
     ['shared'],
   ],
   'src/core': [
+    ['hooks'],
     ['http'],
     ['access', 'endpoints', 'intake'],
     ['definitions', 'search'],
@@ -64,9 +66,7 @@ const leaves: [from: string, to: RegExp, why: string][] = [
 ]
 
 /** Imports up, each with a reason. */
-const upward: Record<string, string> = {
-  'src/features/sources/commands.ts': 'src/cli/workspace/new-files.ts', // `source init` writes into a workspace, and loads it on use.
-}
+const upward: Record<string, string> = {}
 
 const roomOf = (path: string, root: string) =>
   path.startsWith('src/cli/kit/') ? 'cli/kit' : (path.slice(root.length + 1).split(/[/.]/)[0] as string)

@@ -8,6 +8,13 @@ import { startHere } from './kit/command.ts'
 import { CommandFailure, type CommandIo, exitCodes } from './kit/command-io.ts'
 import type { CommandManifest } from './kit/command-manifest.ts'
 
+/** Commands of workspaces need the kinds of definitions. */
+async function withKinds<Module>(module: Promise<Module>): Promise<Module> {
+  const { loadKinds } = await import('../kinds.ts')
+  await loadKinds()
+  return module
+}
+
 /** Commands that belong to no feature, in the order of the help. A test compares docs/reference/cli.md with all commands. */
 const ownCommands: readonly CommandManifest[] = [
   {
@@ -38,37 +45,37 @@ const ownCommands: readonly CommandManifest[] = [
     name: 'init',
     description: 'create a workspace: endpoint files with fixtures and tests',
     after: 'sql',
-    load: async () => (await import('./workspace/new-files.ts')).defineInit,
+    load: async () => (await withKinds(import('./workspace/new-files.ts'))).defineInit,
   },
   {
     name: 'check',
     description: 'find errors and likely mistakes in the files of a workspace; needs no service',
     after: 'init',
-    load: async () => (await import('./workspace/workspace-commands.ts')).defineCheck,
+    load: async () => (await withKinds(import('./workspace/workspace-commands.ts'))).defineCheck,
   },
   {
     name: 'test',
     description: 'run the tests of a workspace with a temporary engine; needs no service',
     after: 'check',
-    load: async () => (await import('./workspace/workspace-commands.ts')).defineTest,
+    load: async () => (await withKinds(import('./workspace/workspace-commands.ts'))).defineTest,
   },
   {
     name: 'diff',
     description: 'compare the files with a service and show which changes break callers',
     after: 'test',
-    load: async () => (await import('./workspace/deploy.ts')).defineDiff,
+    load: async () => (await withKinds(import('./workspace/deploy.ts'))).defineDiff,
   },
   {
     name: 'deploy',
     description: 'update a service atomically to match the files',
     after: 'diff',
-    load: async () => (await import('./workspace/deploy.ts')).defineDeploy,
+    load: async () => (await withKinds(import('./workspace/deploy.ts'))).defineDeploy,
   },
   {
     name: 'pull',
     description: 'write the definitions of a service to files',
     after: 'deploy',
-    load: async () => (await import('./workspace/pull.ts')).definePull,
+    load: async () => (await withKinds(import('./workspace/pull.ts'))).definePull,
   },
   {
     name: 'types',

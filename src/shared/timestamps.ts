@@ -27,6 +27,9 @@ export function parseIsoTimestamp(text: string): bigint | undefined {
 
 export const isoDate = /^\d{4}-\d\d-\d\d$/
 
+/** Whether a text has the form of a date, or of a date and time, which may not exist. */
+export const isIsoShaped = (text: string) => isoDate.test(text) || isoForm.test(text)
+
 /** Reads a date, too: midnight, UTC. */
 export const parseIsoInstant = (text: string) =>
   parseIsoTimestamp(isoDate.test(text) ? `${text}T00:00Z` : text)

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import { endpoints } from '../core/endpoints/manage/endpoint-kind.ts'
+import { loadKinds } from '../kinds.ts'
 import { problemOf, warningsOf } from './check-workspace.ts'
+
+await loadKinds()
 
 const file = 'endpoints/sample.sql'
 const read = (content: string) => {

@@ -13,7 +13,7 @@ import { type DefinitionFields, type Finding, type KindForm, usedBy } from '../c
 import type { DeployedDefinition } from '../core/definitions/step.ts'
 import type { EndpointDefinition } from '../core/endpoints/definition/definition.ts'
 import { readDefinitions } from '../core/endpoints/definition/definition-file.ts'
-import { kinds } from '../kinds.ts'
+import { allKinds } from '../kinds.ts'
 import type { ServiceResponse, TemporaryService } from './temporary-service.ts'
 import type { EndpointTest } from './test-file.ts'
 import type { DefinitionFile, Workspace } from './workspace.ts'
@@ -85,7 +85,7 @@ export function byKind<Item extends { kind: KindForm }, T>(
   make: (item: Item) => T,
 ): ByKind<T> {
   return Object.fromEntries(
-    kinds.map((kind: KindForm) => [kind.folder, items.filter((item) => item.kind === kind).map(make)]),
+    allKinds().map((kind: KindForm) => [kind.folder, items.filter((item) => item.kind === kind).map(make)]),
   )
 }
 

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { loadKinds } from '../kinds.ts'
 import { compareResponse } from './check-workspace.ts'
+
+await loadKinds()
 
 const rowsResponse = (...result: unknown[]) => ({ status: 200, body: { result } })
 const errorResponse = {

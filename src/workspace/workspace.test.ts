@@ -5,8 +5,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { scratchDirectory } from '../../test/support/scratch.ts'
 import { describeFinding } from '../core/base/files/file-problem.ts'
 import { newSourceShape } from '../core/catalog/source.ts'
+import { loadKinds } from '../kinds.ts'
 import { newWorkspaceFiles, templates } from './authoring/new-workspace.ts'
 import { type DefinitionFile, readWorkspace, writeMissingIds } from './workspace.ts'
+
+await loadKinds()
 
 const id = '11111111-2222-4333-8444-555555555555'
 

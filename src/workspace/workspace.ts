@@ -6,7 +6,7 @@ import type { TextPosition } from '../core/base/files/yaml-fields.ts'
 import { builtInSources } from '../core/catalog/built-in-sources.ts'
 import type { NewSource } from '../core/catalog/source.ts'
 import type { FileForm, FileReading, KindForm } from '../core/definitions/kind.ts'
-import { kinds } from '../kinds.ts'
+import { allKinds } from '../kinds.ts'
 import { type FixtureFile, readFixtureFile } from './fixture-file.ts'
 import { type ProjectsFile, projectsFileName, readProjectsFile } from './projects-file.ts'
 import { readTestFile, type TestFile } from './test-file.ts'
@@ -76,7 +76,7 @@ function readValues(
   chosen: Readonly<Record<string, string>>,
 ): Map<string, ReadValues> {
   return new Map(
-    kinds.flatMap(({ folder, file: { values: form } }: KindForm): [string, ReadValues][] => {
+    allKinds().flatMap(({ folder, file: { values: form } }: KindForm): [string, ReadValues][] => {
       if (!form) return []
       const path = chosen[form.noun]
       const file = path ?? `${form.noun}.yaml`
@@ -93,7 +93,7 @@ function readValues(
 /** Writes a new id into each file that lacks one, of kinds that have ids in their files. */
 export function writeMissingIds(directory: string, newId: () => string): { file: string; id: string }[] {
   const files = new WorkspaceFiles(directory)
-  return kinds.flatMap(({ folder, file: { extension, withId } }) => {
+  return allKinds().flatMap(({ folder, file: { extension, withId } }) => {
     if (!withId) return []
     return files.readAll<{ file: string; id: string }>(folder, extension, (file) => {
       const path = join(directory, file)
@@ -108,7 +108,7 @@ export function writeMissingIds(directory: string, newId: () => string): { file:
 }
 
 function readDefinitions(files: WorkspaceFiles, values: ReadonlyMap<string, ReadValues>): DefinitionFile[] {
-  return kinds.flatMap((kind: KindForm) => {
+  return allKinds().flatMap((kind: KindForm) => {
     const { name: noun, folder, file: form } = kind
     const seen = new Map<string, string>()
     const rows = readRows(files, folder, form)

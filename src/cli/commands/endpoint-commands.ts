@@ -178,9 +178,14 @@ function addEndpointNew(endpoint: Command, io: CommandIo): void {
       collectPair,
     )
     .option('--published', 'let tokens with a project call it')
-    .action(async (name: string, directory: string, options: NewOptions) =>
+    .action(async (name: string, directory: string, options: NewOptions) => {
       // Loaded on use: it needs all that checks files, and the other commands only send requests.
-      (await import('../workspace/new-files.ts')).writeEndpoint(name, directory, options, io),
-    )
+      const [{ loadKinds }, { writeEndpoint }] = await Promise.all([
+        import('../../kinds.ts'),
+        import('../workspace/new-files.ts'),
+      ])
+      await loadKinds()
+      await writeEndpoint(name, directory, options, io)
+    })
   addExamples(command, 'wellhead endpoint new paths.slowest --query - -p hours=24 < slowest.sql')
 }

@@ -10,10 +10,11 @@ import { openTemporaryService, type TemporaryService } from '../../workspace/tem
 import { updateRows } from '../../workspace/test-file.ts'
 import { type Workspace, writeMissingIds } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../kit/command-io.ts'
+import { findWorkspace } from '../kit/find-workspace.ts'
 import { plural, visible } from '../kit/output/format.ts'
 import { coloredPatch, printJson } from '../kit/output/print.ts'
 import { explainMissingEngine } from '../kit/start-problems.ts'
-import { findWorkspace, openWorkspace, printFindings, problemsFound, refuseProblems } from './files.ts'
+import { openWorkspace, printFindings, problemsFound, refuseProblems } from './files.ts'
 
 export interface CheckOptions {
   strict?: true

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import type { Command } from 'commander'
 import {
   describeFinding,
@@ -8,9 +7,10 @@ import {
   sortProblems,
 } from '../../core/base/files/file-problem.ts'
 import type { KindForm } from '../../core/definitions/kind.ts'
-import { kinds } from '../../kinds.ts'
+import { allKinds } from '../../kinds.ts'
 import { readWorkspace, type Workspace } from '../../workspace/workspace.ts'
-import { CommandFailure, type CommandIo, usageFailure } from '../kit/command-io.ts'
+import { CommandFailure, type CommandIo } from '../kit/command-io.ts'
+import { findWorkspace } from '../kit/find-workspace.ts'
 import { plural, visible } from '../kit/output/format.ts'
 import { printJson } from '../kit/output/print.ts'
 
@@ -19,10 +19,10 @@ export function openWorkspace(directory: string, io: CommandIo, options: object 
   return readWorkspace(path, valuesFiles(path, io, options))
 }
 
-const namedValues = kinds.flatMap(({ file: { values } }: KindForm) => (values ? [values] : []))
+const namedValues = () => allKinds().flatMap(({ file: { values } }: KindForm) => (values ? [values] : []))
 
 export function addValuesOptions(command: Command): Command {
-  for (const { noun, variable, about } of namedValues) {
+  for (const { noun, variable, about } of namedValues()) {
     command.option(`--${noun} <file>`, `${about} (default: ${variable}, else ${noun}.yaml of the workspace)`)
   }
   return command
@@ -35,18 +35,10 @@ export function valuesFiles(
   options: object,
 ): Record<string, string> {
   return Object.fromEntries(
-    namedValues.flatMap(({ noun, variable }) => {
+    namedValues().flatMap(({ noun, variable }) => {
       const chosen = (options as Record<string, string | undefined>)[noun] || environment[variable]
       return chosen ? [[noun, relative(directory, resolve(cwd, chosen))]] : []
     }),
-  )
-}
-
-export function findWorkspace(directory: string, io: CommandIo): string {
-  const path = resolve(io.cwd, directory)
-  if (existsSync(join(path, 'endpoints'))) return path
-  throw usageFailure(
-    `${path} is not a workspace: it has no directory "endpoints". Create a workspace with: wellhead init`,
   )
 }
 

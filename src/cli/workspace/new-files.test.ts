@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
+import { loadKinds } from '../../kinds.ts'
 import { readWorkspace } from '../../workspace/workspace.ts'
 import { runProgram } from '../program.ts'
+
+await loadKinds()
 
 async function openWorkspace() {
   const { path, remove } = scratchDirectory()

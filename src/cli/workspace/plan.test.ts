@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { kinds } from '../../kinds.ts'
+import { allKinds, loadKinds } from '../../kinds.ts'
 import {
   compareWithService,
   prunedOf,
@@ -9,8 +9,10 @@ import {
 } from './plan.ts'
 import { pullPlan } from './pull.ts'
 
+await loadKinds()
+
 const kindOf = (folder: string) => {
-  const found = kinds.find((kind) => kind.folder === folder)
+  const found = allKinds().find((kind) => kind.folder === folder)
   if (!found) throw new Error(`There is no kind ${folder}`)
   return found
 }

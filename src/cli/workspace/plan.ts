@@ -6,7 +6,7 @@ import { firstProblem } from '../../core/base/validation.ts'
 import { shippedBy } from '../../core/definitions/definitions.ts'
 import type { DefinitionChange, DefinitionFields, FileRows, KindForm } from '../../core/definitions/kind.ts'
 import type { DeployedDefinition } from '../../core/definitions/step.ts'
-import { kinds } from '../../kinds.ts'
+import { allKinds } from '../../kinds.ts'
 import { type ByKind, byKind, problemOf, warningsOf } from '../../workspace/check-workspace.ts'
 import type { DefinitionFile, Workspace, WriteFile } from '../../workspace/workspace.ts'
 import { CommandFailure, type CommandIo } from '../kit/command-io.ts'
@@ -30,7 +30,7 @@ export interface ServiceDefinition {
 }
 
 export async function fetchDefinitions(client: ServiceClient): Promise<ServiceDefinition[]> {
-  const all = kinds.map(async (kind) => {
+  const all = allKinds().map(async (kind) => {
     const views = await client.json<object[]>('GET', apiPath(kind.folder))
     return views.map((view) => readServiceDefinition(kind, view))
   })
@@ -186,7 +186,7 @@ export async function planFor(
     await refuseProblems(problem ? [problem] : [], json, client.io)
     throw error
   })
-  const planned = kinds.flatMap((kind: KindForm) => {
+  const planned = allKinds().flatMap((kind: KindForm) => {
     const own = deployed[kind.folder] ?? []
     return own.map((one): PlannedDefinition => {
       const file = files.find((each) => each.kind === kind && each.fields.name === one.name)

@@ -182,7 +182,9 @@ export const breakingChange = define(
   409,
   (changes: readonly BreakingChange[], remedy: string) => {
     const subject = changes.length === 1 ? 'A change' : `${changes.length} changes`
-    const effect = changes.every(({ entries }) => entries !== undefined) ? 'hide entries' : 'break callers'
+    const hidden = changes.reduce((sum, { entries = 0 }) => sum + entries, 0)
+    const hides = hidden === 0 ? 'affect projects' : `hide ${hidden === 1 ? '1 entry' : `${hidden} entries`}`
+    const effect = changes.every(({ entries }) => entries !== undefined) ? hides : 'break callers'
     return { message: `${subject} would ${effect}, so ${remedy}`, details: { changes } }
   },
 )
@@ -200,7 +202,7 @@ export const requestTooSlow = define(
 export const headersTooLarge = define(
   'headers_too_large',
   431,
-  'The URL and headers are larger than 16 KiB. Send shorter ones.',
+  'The URL and headers are larger than 16 KiB. Send parameters as JSON in the body of a POST request, or fewer headers.',
 )
 export const tooLarge = define('too_large', 413, (message: string) => message)
 export const unsupportedMediaType = define('unsupported_media_type', 415, (message: string) => message)

@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { kinds } from '../../kinds.ts'
+import { allKinds, loadKinds } from '../../kinds.ts'
 import { batchesOf, type CatalogRecord, CatalogState, entriesOfBatch } from './catalog-state.ts'
 
+await loadKinds()
+
 const namesOf = (kind: string, body: unknown) =>
-  (kinds.find(({ name }) => name === kind)?.namesOf?.(body as never) ?? []) as string[]
+  (allKinds()
+    .find(({ name }) => name === kind)
+    ?.namesOf?.(body as never) ?? []) as string[]
 
 const ids = ['a', 'b', 'c', 'd']
 

@@ -89,7 +89,8 @@ describe('an entry', () => {
     expect(read({ time: 'noon', timestamp: 1_794_657_500 })).toMatchObject({ metadata: { time: 'noon' } })
   })
 
-  test.each(['noon', '12:00:01', 0.532, 45, 5_000_000_000, { start: 1 }, true])(
+  const noTimes = ['noon', '12:00:01', '2026-11-14 to 2026-11-15', 0.532, 45, 5_000_000_000, 9_999_999_999]
+  test.each([...noTimes, '9999999999', 9_999_999_999_999, 946_684_799, { start: 1 }, true])(
     'arrives now if its time is %j, which is no timestamp but a value like any other',
     (time) => {
       expect(read({ msg: 'GET /', time })).toMatchObject({
@@ -109,6 +110,15 @@ describe('an entry', () => {
       expect([value, read({ [name]: value }, { retentionDays: 7 })]).toEqual([value, old])
     expect(read({ [name]: '2026-11-14' })).toMatchObject({ timestamp: '1794614400.000000', metadata: {} })
   })
+
+  test.each(['2026-02-30', '2026-13-01T10:00:00Z', '2026-11-14 25:00', '0001-01-01T00:00:00Z'])(
+    'is rejected if its time is %j, a date that does not exist or cannot be stored',
+    (time) => {
+      const invalid = 'timestamp must be ISO 8601 or a Unix time in s, ms, µs or ns'
+      expect([read({ time }), read({ timestamp: time })]).toEqual([invalid, invalid])
+      expect(read({ timestamp: now, time })).toMatchObject({ metadata: { time } })
+    },
+  )
 
   test('may have escaped keys', () => {
     expect(readText('{"\\u0069d":"a","m\\u0065tadata":{"proj\\u0065ct":"p"}}')).toMatchObject({

@@ -1,3 +1,4 @@
+import { isIsoShaped } from '../../shared/timestamps.ts'
 import { type JsonScanner, openArray, openObject, quote } from '../base/json/json-scanner.ts'
 import { uuidsAt } from '../base/text/uuid.ts'
 import { canonical, entryKeys, keysOf, type Member, memberOf, type Span } from './entry-members.ts'
@@ -331,7 +332,10 @@ export class EntryReader {
   #isTimestamp(span: Span, { nowMs }: EntryTerms): boolean {
     if (!this.#present(span)) return true
     const micros = this.#readMicros(span)
-    if (micros === undefined) return false
+    if (micros === undefined) {
+      const value = this.#scalar(span)
+      return typeof value === 'string' && isIsoShaped(value)
+    }
     const isDate = this.#bytes[span.start] === quote && this.#bytes[span.start + 5] === hyphen
     return isDate || (micros > earliestTimeMs * 1000 && micros < (nowMs + maxTimeAheadMs) * 1000)
   }

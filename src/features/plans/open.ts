@@ -33,7 +33,7 @@ export async function openPlans(core: Core) {
     journal: new UsageJournal(settings.dataDir),
   })
   const quotas = new Quotas({ usage, planOf })
-  const report = new ProjectReport({ engine, clock: time.wall, usage })
+  const report = new ProjectReport({ engine, clock: time.wall, usage, planNamed: plans.named.bind(plans) })
   let sweep: ReturnType<typeof startRetentionSweep> | undefined
 
   addProjectMeters(core.meters, usage)

@@ -49,7 +49,7 @@ export function shownDays(days: Days): string {
 interface AssignmentParts {
   hiddenEntries: HiddenEntries
   sources: { list(): readonly KeptSource[] }
-  plans: Pick<ProjectPlans, 'of' | 'named' | 'nameOf'>
+  plans: Pick<ProjectPlans, 'of' | 'named'>
 }
 
 /** Undefined if the project sees all of its entries with the plan, as a new one does. */
@@ -58,12 +58,13 @@ export async function assignmentChange(
   project: string,
   plan: string,
 ): Promise<BreakingChange | undefined> {
-  const [before, after] = [plans.of(project).retention_days, plans.named(plan).retention_days]
+  const current = plans.of(project)
+  const [before, after] = [current.retention_days, plans.named(plan).retention_days]
   if (!isShorter(after, before)) return undefined
   const days = `retention_days ${shownDays(before)} → ${shownDays(after)}`
   const { message, ...change } = await retentionChange(hiddenEntries, sources.list(), {
     kind: 'plan_changed',
-    what: `plan ${plans.nameOf(project)} → ${plan} (${days})`,
+    what: `plan ${current.name} → ${plan} (${days})`,
     lowered: [{ projects: `project = ${sqlText(project)}`, before, after }],
   })
   return change.entries === 0 ? undefined : { definition: `projects/${project}`, ...change, message }

@@ -117,7 +117,10 @@ async function changesOf(
       const named = users.slice(0, maxNamed).join(', ') + (users.length > maxNamed ? ' and others' : '')
       const days = ({ before, after }: LoweredRetention) =>
         ` (retention_days ${shownDays(before)} → ${shownDays(after)})`
-      const effect = users.length === 0 ? '' : `; projects ${named} get the plan ${defaultPlan}`
+      const effect =
+        users.length === 0
+          ? ''
+          : `; ${users.length === 1 ? `project ${named} gets` : `projects ${named} get`} the plan ${defaultPlan}`
       const text = `${what}${effect}${lowered.map(days).join('')}`
       changes.push(await changeOf(parts, { kind, what: text, lowered }))
     }

@@ -86,7 +86,7 @@ export class ProjectPlans {
 
   /** The plan that holds. A plan that does not exist counts as the default one. */
   of(project: string): Plan {
-    return this.named(this.nameOf(project))
+    return this.named(this.#assignedTo(project))
   }
 
   /** The plan that holds for projects to which this name is assigned. */
@@ -99,8 +99,8 @@ export class ProjectPlans {
     return project === undefined ? undefined : (this.of(project).retention_days ?? undefined)
   }
 
-  /** The name of the plan that was assigned. */
-  nameOf(project: string): string {
+  /** The name of the plan that was assigned, which may not exist anymore. */
+  #assignedTo(project: string): string {
     return this.#assigned.get(project) ?? defaultPlan
   }
 
@@ -127,7 +127,7 @@ export class ProjectPlans {
   async assign(project: string, plan: string): Promise<void> {
     this.check(project, plan)
     // A row would be the time of the assignment, which delays the deletion of what the plan hides.
-    if (this.nameOf(project) === plan && (await this.#storedPlan(project)) === plan) return
+    if (this.#assignedTo(project) === plan && (await this.#storedPlan(project)) === plan) return
     const target = { table: '_projects', format: 'JSONEachRow' } as const
     await this.#options.engine.insert(target, writeJsonRows([{ project, plan }]), limits)
     this.#assignedSince?.add(project)
@@ -164,7 +164,7 @@ export class ProjectPlans {
       // In the order of time.
       this.#readUntil = read_at
       // The row may be older than what was assigned meanwhile, which the next read has.
-      if (assigned.has(project) || this.nameOf(project) === plan) continue
+      if (assigned.has(project) || this.#assignedTo(project) === plan) continue
       this.#take(project, plan)
       isChanged = true
     }

@@ -5,7 +5,7 @@ import type { Engine } from '../../core/engine/engine.ts'
 import { outputJson, queryRows } from '../../core/engine/json-rows.ts'
 import { assignedSql, usedSql } from '../../core/engine/project-tables.ts'
 import { maxProjectLength } from '../../core/intake/line-projects.ts'
-import { defaultPlan } from './plan.ts'
+import { defaultPlan, type Plan } from './plan.ts'
 import type { ProjectUsage } from './project-usage.ts'
 
 const limits = { deadlineMs: 60_000 }
@@ -69,7 +69,7 @@ export const projectsQuery = z.object({
 
 export const projectView = z.object({
   project: z.string().describe('Name of the project.'),
-  plan: z.string().describe('Name of its plan.'),
+  plan: z.string().describe('Name of the plan that holds: `default` if its plan was deleted or renamed.'),
   entries: z.int().describe(`Entries that were accepted in the last ${listedDays} days.`),
   bytes: z.int().describe('Bytes of these entries.'),
   last_entry_at: z.iso
@@ -83,6 +83,8 @@ interface ProjectReportOptions {
   engine: Engine
   clock: Clock
   usage: ProjectUsage
+  /** The plan that holds for projects to which this name is assigned. */
+  planNamed: (name: string) => Plan
 }
 
 type ListTerms = z.output<typeof projectsQuery> & { project?: string }
@@ -115,7 +117,7 @@ export class ProjectReport {
 
   /** Projects that have a plan, or that sent entries or requests lately. */
   async list({ sort, search, after, limit, project }: ListTerms): Promise<ProjectView[]> {
-    const { clock, engine, usage } = this.#options
+    const { clock, engine, usage, planNamed } = this.#options
     await usage.flush()
     const since = dayOf(clock.now() - (listedDays - 1) * dayMs)
     const terms = [
@@ -132,11 +134,9 @@ export class ProjectReport {
       `SELECT project, plan, 0 AS entries, 0 AS bytes, toDateTime64(0, 3, 'UTC') AS last FROM (${assignedSql()})) ${where} ` +
       `GROUP BY project ORDER BY ${sort === 'entries' ? 'entries DESC, ' : ''}project LIMIT {limit:UInt32}`
     const parameters = { since, limit, project, search, after }
-    return queryRows<ProjectView>(
-      engine,
-      { sql, parameters: given(parameters), settings: outputJson },
-      limits,
-    )
+    const statement = { sql, parameters: given(parameters), settings: outputJson }
+    const rows = await queryRows<ProjectView>(engine, statement, limits)
+    return rows.map((row) => ({ ...row, plan: planNamed(row.plan).name }))
   }
 }
 

@@ -80,7 +80,7 @@ export function addProjectRoutes(server: FastifyInstance, { projects, audit }: P
       const found = await find(project)
       if (found) return found
       // To its own tokens, a project exists before its first entry.
-      if (isOwn) return { ...unusedProject, project, plan: projects.plans.nameOf(project) }
+      if (isOwn) return { ...unusedProject, project, plan: projects.plans.of(project).name }
       throw resourceNotFound(`No project "${project}" has a plan, or was active lately`)
     },
   })

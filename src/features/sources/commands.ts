@@ -84,7 +84,7 @@ export function defineSource(source: Command, io: CommandIo): void {
     .requiredOption('--from <file>', 'entries as NDJSON, plain or gzip; "-" reads standard input')
     .action(async (name: string, directory: string, options: { from: string }) =>
       // Loaded on use, as for endpoints.
-      (await import('../../cli/workspace/new-files.ts')).writeSource(name, directory, options, io),
+      (await import('./new-source.ts')).writeSource(name, directory, options, io),
     )
   addExamples(init, 'wellhead source init shop_api --from sample.ndjson')
 

@@ -27,6 +27,7 @@ interface Shortening {
 const limits = { deadlineMs: 60_000 }
 /** Sources that are counted by one statement. */
 const countedAtOnce = 16
+const maxCountedProjects = 1_000
 
 /** Describes changes that hide entries and delete them later: how many, and the oldest one. */
 export class HiddenEntries {
@@ -42,14 +43,14 @@ export class HiddenEntries {
 
   async change({ kind, what, conditions }: Shortening): Promise<DefinitionChange> {
     const { clock, deleteAfterMs } = this.#options
-    const { entries, oldest } = await this.#count(conditions)
+    const { entries, projects, oldest } = await this.#count(conditions)
     const day = new Date(deletionTime(clock.now(), deleteAfterMs)).toISOString().slice(0, 10)
-    const subject =
-      entries === 1 ? `1 entry, from ${oldest},` : `${entries} entries, the oldest from ${oldest},`
+    const since = entries === 1 ? `from ${oldest}` : `the oldest from ${oldest}`
+    const later = conditions.length === 0 ? '' : ' now, and later ones are hidden sooner than before'
     const effect =
       entries === 0
-        ? 'it hides no entries now, and others earlier than before'
-        : `${subject} will be hidden at once and deleted on ${day}`
+        ? `no entries are hidden${later}`
+        : `${counted(entries, 'entry', 'entries')}${ofProjects(projects)}, ${since}, will be hidden at once and deleted on ${day}`
     return { kind, breaking: true, message: `${what}; ${effect}`, entries, oldest }
   }
 
@@ -57,23 +58,37 @@ export class HiddenEntries {
     const { engine, hidden } = this.#options
     let entries = 0
     let oldest: bigint | undefined
+    const projects = new Set<string>()
     for (let first = 0; first < conditions.length; first += countedAtOnce) {
       const some = conditions.slice(first, first + countedAtOnce)
       const counts = some.map(
         ({ source, sql }) =>
-          `SELECT count() AS entries, toString(toUnixTimestamp64Micro(min(timestamp))) AS oldest FROM ${sqlName(source)} WHERE ${sql}`,
+          `SELECT count() AS entries, toString(toUnixTimestamp64Micro(min(timestamp))) AS oldest, groupUniqArrayIf(${maxCountedProjects + 1})(hex(cityHash64(project)), project != '') AS projects FROM ${sqlName(source)} WHERE ${sql}`,
       )
       const filter = { hidden: hidden() }
       const names = some.map(({ source }) => source)
       const settings = rowFilterSettings(engine.database, names, filter)
       const statement = { sql: counts.join(' UNION ALL '), settings }
-      for (const row of await queryRows<{ entries: string; oldest: string }>(engine, statement, limits)) {
+      type Row = { entries: string; oldest: string; projects: string[] }
+      for (const row of await queryRows<Row>(engine, statement, limits)) {
+        for (const project of row.projects) projects.add(project)
         const count = Number(row.entries)
         entries += count
         const micros = BigInt(row.oldest)
         if (count > 0 && (oldest === undefined || micros < oldest)) oldest = micros
       }
     }
-    return { entries, oldest: oldest === undefined ? null : isoText(oldest) }
+    return { entries, projects: projects.size, oldest: oldest === undefined ? null : isoText(oldest) }
   }
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`
+}
+
+/** Entries without a project belong to none. */
+function ofProjects(count: number): string {
+  if (count === 0) return ''
+  if (count > maxCountedProjects) return ` of more than ${maxCountedProjects} projects`
+  return ` of ${counted(count, 'project', 'projects')}`
 }

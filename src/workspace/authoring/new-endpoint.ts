@@ -1,6 +1,4 @@
 import { Document } from 'yaml'
-import { grouped } from '../../core/base/grouped.ts'
-import { newSourceShape, type TypedColumn } from '../../core/catalog/source.ts'
 import { parseDefinition } from '../../core/endpoints/definition/definition.ts'
 import { formatDefinition } from '../../core/endpoints/definition/definition-file.ts'
 import {
@@ -8,13 +6,9 @@ import {
   type JsonValue,
   typeOf,
 } from '../../core/endpoints/definition/parameter-declaration.ts'
-import { leavesOf } from '../../core/search/seen-paths.ts'
 import { inferredTypes, nullTested, usedAsLists } from '../../core/sql/parameter-types.ts'
 import type { ColumnsOf } from '../../core/sql/paths.ts'
 import { queryOf } from '../../core/sql/query.ts'
-import { sources } from '../../features/sources/source-kind.ts'
-import { columnNameOf } from '../../shared/column-names.ts'
-import { isOwnerPath } from '../../shared/owner-paths.ts'
 import type { Workspace } from '../workspace.ts'
 
 interface NewEndpoint {
@@ -103,41 +97,4 @@ function testFile(name: string, now: Date, examples: Record<string, JsonValue>):
   if (values) values.flow = true
   const advice = '# Save the rows that the endpoint returns with: wellhead test --update\n'
   return `${advice}${document.toString({ lineWidth: 0 })}`
-}
-
-/** A column for a path that fewer entries have would mostly be empty. */
-const minShare = 0.1
-const maxExampleLength = 40
-/** Longer text is read for one entry at a time, where a column does not help. */
-const maxTextLength = 200
-
-/** The file of a source whose columns hold what many entries have, and the path that probably has the project. */
-export function newSourceFile(name: string, entries: readonly { metadata: object }[], from: string) {
-  const leaves = entries.flatMap(({ metadata }) => [...leavesOf(metadata)])
-  const scalars = leaves.filter(([, value]) => value !== null && !Array.isArray(value))
-  const seen = grouped(scalars, ([path]) => path)
-  const columns: TypedColumn[] = []
-  for (const [path, values] of seen) {
-    const isShort = values.every(([, value]) => String(value).length <= maxTextLength)
-    const type = values.every(([, value]) => typeof value === 'number') ? 'number' : 'text'
-    const column = { name: columnNameOf(path), path, type, searched: false } as const
-    const isPossible = newSourceShape.shape.columns.safeParse([...columns, column]).success
-    if (values.length >= entries.length * minShare && isShort && isPossible) columns.push(column)
-  }
-  const noteOf = ({ path }: TypedColumn) => {
-    const found = seen.get(path) ?? []
-    const text = JSON.stringify(found[0]?.[1]).slice(0, maxExampleLength).toWellFormed()
-    return `# ${Math.round((100 * found.length) / entries.length)} % of the entries, such as ${text}`
-  }
-  const notes = columns.map(noteOf)
-  const content = sources.file
-    .write({ ...newSourceShape.parse({ name }), columns })
-    .replace(/^ +- .*$/gm, (line) => `${line} ${notes.shift()}`)
-  const head = `# Proposed from ${entries.length} entries of ${JSON.stringify(from)}. Remove columns that queries seldom read:
-# a column only makes reading its path faster. SQL reads every path as metadata.<path>.
-`
-  const [project] = [...seen.keys()]
-    .filter(isOwnerPath)
-    .sort((one, other) => (seen.get(other)?.length ?? 0) - (seen.get(one)?.length ?? 0))
-  return { file: `sources/${name}.yaml`, columns: columns.length, content: head + content, project }
 }

@@ -148,6 +148,14 @@ export function statusJourneys(running: () => RunningService): void {
       )
       expect(headers).toMatch(/^HTTP\/1\.1 431 /)
       expect(headers).toContain('"code":"headers_too_large"')
+      const list = Array.from({ length: 1_000 }, (_, index) => `status=${index}-0123456789`).join('&')
+      const long = await fetch(`${running().url}${call}/usage.api-counts?${list}`)
+      const { error } = (await long.json()) as { error: { code: string; message: string } }
+      expect([long.status, error.code, error.message]).toEqual([
+        431,
+        'headers_too_large',
+        expect.stringContaining('Send parameters as JSON in the body of a POST request'),
+      ])
     })
 
     test('a request does not arrive in time', async () => {

@@ -130,7 +130,7 @@ test('a shorter retention of a source or plan, and deleting a plan, say what the
   await send(source, JSON.stringify([{ project, timestamp }, { project }]))
   const confirm = async (page: Page, name: string, action: string) => {
     const dialog = page.getByRole('dialog', { name: 'This change hides entries' })
-    await dialog.getByText(/1 entry, from .* will be hidden at once and deleted on /).waitFor()
+    await dialog.getByText(/1 entry of 1 project, from .* will be hidden at once and deleted on /).waitFor()
     const button = dialog.getByRole('button', { name: action })
     expect(await button.isEnabled()).toBe(false)
     await dialog.getByLabel(`Type ${name} to confirm`).fill(name)

@@ -393,6 +393,20 @@ export function formatJourneys(running: () => RunningService): void {
         }
       })
 
+      test('is refused in the name of a column, which needs an alias', async () => {
+        for (const [query, place] of [
+          ["SELECT 'na\\xC3'", 'the column'],
+          ["SELECT 1 AS n, concat('na\\xC3', 'x')", 'column 2'],
+        ]) {
+          const headers = { 'X-API-KEY': running().adminToken.token, 'Content-Type': 'application/json' }
+          const sent = { method: 'POST', headers, body: JSON.stringify({ query }) }
+          const response = await fetch(`${running().url}/api/sql`, sent)
+          const { error } = (await response.json()) as { error: { code: string; message: string } }
+          const message = `The name of ${place} is not valid UTF-8. Give it an alias, such as AS value.`
+          expect([response.status, error.code, error.message]).toEqual([422, 'invalid_query', message])
+        }
+      })
+
       test('has U+FFFD in Parquet and Arrow, which DuckDB and Apache Arrow read', async () => {
         const path = file('invalid.parquet', await body('_format=parquet', sql))
         const read = await readByDuck(`read_parquet('${path}')`)

@@ -221,14 +221,27 @@ export function planJourneys(running: () => RunningService): void {
     test('that projects have are deleted or renamed only if the caller insists', async () => {
       await admin('POST', '/api/plans', { name: 'PLAN_USED' })
       await assign('plan-used', 'PLAN_USED')
-      const message = expect.stringContaining('; projects plan-used get the plan default; ')
+      const message = expect.stringContaining(
+        '; project plan-used gets the plan default; no entries are hidden',
+      )
       const changes = [{ definition: 'plans/PLAN_USED', message, entries: 0, oldest: null }]
       const refused = { error: { code: 'breaking_change', changes } }
       const deleted = await admin('DELETE', '/api/plans/PLAN_USED')
       expect([deleted.status, deleted.body]).toMatchObject([409, refused])
       const renamed = await admin('PATCH', '/api/plans/PLAN_USED', { name: 'PLAN_OTHER' })
       expect([renamed.status, renamed.body]).toMatchObject([409, refused])
+      const owner = await makeToken(running(), { scopes: ['query'], project: 'plan-used' })
+      const shown = async () => [
+        (await admin('GET', '/api/projects/plan-used')).body.plan,
+        (await ask(running(), owner.token, 'GET', '/api/projects/plan-used')).body.plan,
+        (await ask(running(), owner.token, 'GET', '/api/whoami')).body.plan.name,
+        ...(await admin('GET', '/api/projects?search=plan-used')).body.map(
+          ({ plan }: { plan: string }) => plan,
+        ),
+      ]
+      expect(await shown()).toEqual(Array(4).fill('PLAN_USED'))
       expect((await admin('DELETE', '/api/plans/PLAN_USED?breaking=true')).status).toBe(204)
+      expect(await shown()).toEqual(Array(4).fill('default'))
       await admin('POST', '/api/plans', { name: 'PLAN_USED' })
       await assign('plan-used', 'default')
       expect((await admin('DELETE', '/api/plans/PLAN_USED')).status).toBe(204)

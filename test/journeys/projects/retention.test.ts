@@ -90,10 +90,10 @@ test('a shorter retention is refused on every way, with what it hides, and nothi
   for (const way of ways) await refused(way)
   const { message, changes } = await refused(ways[0] as (typeof ways)[number])
   expect(message).toBe(
-    'A change would hide entries, so nothing was changed. Set breaking=true to change it anyway.',
+    'A change would hide 4 entries, so nothing was changed. Set breaking=true to change it anyway.',
   )
   expect(changes[0].message).toBe(
-    `retention_days 90 → 30; 4 entries, the oldest from ${oldest}, will be hidden at once and deleted on ${deletedOn()}`,
+    `retention_days 90 → 30; 4 entries of 2 projects, the oldest from ${oldest}, will be hidden at once and deleted on ${deletedOn()}`,
   )
   expect(await state()).toEqual(before)
   const planned = { sources: [{ ...source, ...shorter }], dry_run: true }
@@ -122,7 +122,7 @@ test('a plan in use is deleted or renamed only with a confirmation that names it
     definition: 'plans/USED',
     entries: 2,
     message: expect.stringMatching(
-      /; projects asked-a, used-a get the plan default \(retention_days 60 → 30\); 2 entries, /,
+      /; projects asked-a, used-a get the plan default \(retention_days 60 → 30\); 2 entries of 2 projects, /,
     ),
   }
   const ways: [method: string, path: string, body?: object][] = [
@@ -140,7 +140,7 @@ test('a plan in use is deleted or renamed only with a confirmation that names it
   }
   expect((await admin('GET', 'plans/USED')).body.version).toBe(1)
   expect((await admin('DELETE', 'plans/USED?breaking=true')).status).toBe(204)
-  expect((await admin('GET', 'projects/used-a')).body.plan).toBe('USED')
+  expect((await admin('GET', 'projects/used-a')).body.plan).toBe('default')
   // The name has projects, so a new plan with it can hide entries, too.
   const again = await admin('POST', 'plans', { ...plan, retention_days: 20 })
   expect([again.status, again.body.error.changes]).toMatchObject([409, [{ definition: 'plans/USED' }]])

@@ -80,7 +80,6 @@ test('services count together what a project sends in a day', async () => {
 test('an assignment holds although the rows from before it are being read, which count for other projects', async () => {
   const { engine } = services[0]
   const own = manualTime(manualClock(Date.now()))
-  const plan = planShape.parse({ name: 'SHARED_10' })
   let afterReading = async () => {}
   let reads = 0
   const plans = new ProjectPlans({
@@ -95,7 +94,7 @@ test('an assignment holds although the rows from before it are being read, which
     },
     time: own,
     log: pino({ level: 'silent' }),
-    find: () => plan,
+    find: (name) => planShape.parse({ name }),
     shared: true,
   })
   await plans.open()
@@ -107,8 +106,8 @@ test('an assignment holds although the rows from before it are being read, which
   own.advance(1_000)
   await vi.waitFor(() => expect(reads).toBe(before + 1))
   await plans.stop()
-  expect(plans.nameOf('shared-read')).toBe('SHARED_DAY')
-  expect(plans.nameOf('shared-elsewhere')).toBe('SHARED_10')
+  expect(plans.of('shared-read').name).toBe('SHARED_DAY')
+  expect(plans.of('shared-elsewhere').name).toBe('SHARED_10')
 })
 
 test('another service knows the plan of a project, and what it hides', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { invalidQuery } from '../../base/errors.ts'
 import type { Engine, Limits, Statement } from '../../engine/engine.ts'
 import {
   jsonRowSql,
@@ -34,7 +35,18 @@ export async function describeColumns(
 ): Promise<ResultColumn[]> {
   const described = { ...statement, sql: `DESCRIBE (\n${sql}\n)` }
   const columns = await queryRows<ResultColumn>(engine, described, { ...limits, asReader: true })
+  checkNames(columns, sql)
   return columns.map(({ name, type }) => ({ name, type }))
+}
+
+const replacement = '\ufffd'
+
+/** A column without an alias is named after its SQL, whose escapes can be any bytes. No other SQL can name it then. */
+function checkNames(columns: readonly ResultColumn[], sql: string): void {
+  const at = columns.findIndex(({ name }) => name.includes(replacement))
+  if (at < 0 || sql.includes(replacement)) return
+  const place = columns.length === 1 ? 'the column' : `column ${at + 1}`
+  throw invalidQuery(`The name of ${place} is not valid UTF-8. Give it an alias, such as AS value.`)
 }
 
 /** Why a column of an endpoint cannot be used, as a sentence. */

@@ -24,7 +24,7 @@ function isSeparator(code: number): boolean {
 }
 
 /** Occurs in every text with the number of a card, also in the bytes of its UTF-8. */
-export const cardSign = /(?:\d[ .-]?[\x80-\xff]{0,3}){13}/
+export const cardSign = /(?:\d[ .\x80-\xff-]{0,6}){13}/
 
 /** A digit that the checksum counts twice. */
 const doubled = Uint8Array.from({ length: 10 }, (_, digit) => (digit < 5 ? digit * 2 : digit * 2 - 9))
@@ -38,8 +38,8 @@ const evenSums = new Int32Array(keptGroups)
 const oddSums = new Int32Array(keptGroups)
 
 /**
- * Finds numbers of cards in one pass: digits in one group, or in several of the usual lengths with one separator between
- * them. Sums of all digits before each group tell the checksum of any of them.
+ * Finds numbers of cards in one pass: digits in one group, or in several of the usual lengths with one or two separators
+ * between them. Sums of all digits before each group tell the checksum of any of them.
  */
 export function findCards(text: string, found: (start: number, end: number) => void): void {
   const words = new HexadecimalWords(text)
@@ -70,9 +70,19 @@ export function findCards(text: string, found: (start: number, end: number) => v
     if (isGroup) findGroups(at)
     groups++
     separator = text.charCodeAt(at)
-    // Only one separator, and groups of usual length, continue a number.
-    if (isGroup && isSeparator(separator) && isDigit(text.charCodeAt(at + 1))) at++
+    // Only a short separator, and groups of usual length, continue a number.
+    const width = isGroup ? separatorWidth(at) : 0
+    if (width > 0) at += width
     else groups = count = even = odd = separator = 0
+  }
+
+  /** Characters between two groups: one separator, or two of which none is a dot. 0: no group follows. */
+  function separatorWidth(at: number): number {
+    if (!isSeparator(text.charCodeAt(at))) return 0
+    const next = text.charCodeAt(at + 1)
+    if (isDigit(next)) return 1
+    const isPair = text.charCodeAt(at) !== dot && next !== dot && isSeparator(next)
+    return isPair && isDigit(text.charCodeAt(at + 2)) ? 2 : 0
   }
 
   /** Tries all numbers of several groups that end here. */

@@ -49,6 +49,8 @@ test.each([
   ['v1.2.4111111111111111, no.4111111111111111.', 'v1.2.[card], no.[card].'],
   ['4111\u00a01111\u00a01111\u00a01111 4111\u202f1111\u202f1111\u202f1111', '[card] [card]'],
   ['4111\u20111111\u20111111\u20111111', '[card]'],
+  ['4111  1111  1111  1111, 5555- 5555 -5555\u00a0\u20134444', '[card], [card]'],
+  ['4111   1111   1111   1111 4111. 1111. 1111. 1111', '4111   1111   1111   1111 4111. 1111. 1111. 1111'],
   ['4111111.111111 52.5200066 411.1111 111.1111', '4111111.111111 52.5200066 411.1111 111.1111'],
   [`token ${jwt}, next`, 'token [jwt], next'],
   ['eyJ.eyJ.eyJ eyJhbGciOiJub25lIn0', 'eyJ.eyJ.eyJ eyJhbGciOiJub25lIn0'],
@@ -164,7 +166,7 @@ test.each(maskNames)('never leaves a secret of the kind %s, and never changes ot
 function cardsIn(text: string): string[] {
   const cards: string[] = []
   for (let start = 0; start < text.length; start++) {
-    for (let end = start + 13; end <= Math.min(text.length, start + 24); end++) {
+    for (let end = start + 13; end <= Math.min(text.length, start + 32); end++) {
       if (isCardPart(text.slice(start, end)) && isWhole(text, start, end)) cards.push(`${start}-${end}`)
     }
   }
@@ -172,7 +174,7 @@ function cardsIn(text: string): string[] {
 }
 
 function isCardPart(part: string): boolean {
-  const groups = part.split(/[ .\u00a0-]/)
+  const groups = part.split(/[ \u00a0-]{1,2}|\./)
   const digits = groups.join('')
   if (!/^[2-6]\d{12,18}$/.test(digits) || withCheckDigit(digits.slice(0, -1)) !== digits) return false
   if (part.includes('.') && (groups.length < 3 || /[ \u00a0-]/.test(part))) return false
@@ -191,7 +193,7 @@ function isWhole(text: string, start: number, end: number): boolean {
 test('finds exactly the cards that a search of every part of a text finds', () => {
   const pieces = fc.oneof(
     fc.constantFrom('4111', '1111', '411', '5', '12', '3782', '822463', '10005', '4111111111111111'),
-    fc.constantFrom(' ', '-', '.', '\u00a0', '  ', ',', '^', '%', 'a', 'B', 'x', 'card'),
+    fc.constantFrom(' ', '-', '.', '\u00a0', '  ', '- ', '   ', ',', '^', '%', 'a', 'B', 'x', 'card'),
     secrets.card,
   )
   fc.assert(
@@ -242,6 +244,7 @@ test.each([
   ['backslash', '\\\\'],
   ['groups of four', '4111 '],
   ['groups of three', '411 '],
+  ['wide groups', '4111  '],
   ['dotted groups', '4111.'],
   ['hexadecimal words', 'a4111111111111111'],
   ['words', 'x4111111111111111'],

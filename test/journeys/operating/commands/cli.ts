@@ -263,7 +263,7 @@ export function cliJourneys(service: () => LocalService): void {
       expect(await run(['source', 'update', 'cli_logs', ...retention])).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(
-          /^wellhead: A change would hide entries, so nothing was changed\. Use --breaking to change it anyway\. \(breaking_change, .*\)\n {2}breaking {2}retention_days 90 → 20; it hides no entries now, and others earlier than before\n$/,
+          /^wellhead: A change would affect projects, so nothing was changed\. Use --breaking to change it anyway\. \(breaking_change, .*\)\n {2}breaking {2}retention_days 90 → 20; no entries are hidden now, and later ones are hidden sooner than before\n$/,
         ),
       })
       expect(await update(...retention, '--breaking')).toMatchObject({ retention_days: 20 })

@@ -122,7 +122,7 @@ export function deployCommandJourneys(service: () => LocalService): void {
       expect(await run('deploy', 'workspace', '--breaking')).toMatchObject({
         code: 0,
         stdout: expect.stringContaining(
-          'updated source order_logs (version 1 → 2)\n  breaking    retention_days 14 → 3; it hides no entries now, and others earlier than before\n',
+          'updated source order_logs (version 1 → 2)\n  breaking    retention_days 14 → 3; no entries are hidden now, and later ones are hidden sooner than before\n',
         ),
       })
       expect(await sourcesThere()).toEqual([3])

@@ -57,7 +57,7 @@ export function projectJourneys(service: () => LocalService): void {
           '0 of 2 plans were assigned; those of w-old, w-new were not. Deploy again with --breaking to assign them anyway.',
         ),
       ])
-      expect(refused.stderr).toContain(`1 entry, from ${timestamp}`)
+      expect(refused.stderr).toContain(`1 entry of 1 project, from ${timestamp}`)
       expect(await planOf('w-old')).not.toBe('w.pro')
       expect((await run('project', 'plan', 'w-old', 'w.pro')).code).toBe(1)
       expect((await run('deploy', '--breaking')).stderr).toBe('')
