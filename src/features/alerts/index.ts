@@ -1,4 +1,16 @@
-/** What other features use of alerts. */
+import type { Feature } from '../../feature.ts'
+import type { OpenAlerts } from './open.ts'
 
-export { alertStates } from './alert.ts'
-export type { AlertView } from './alert-kind.ts'
+export const alerts: Feature<OpenAlerts> = {
+  name: 'alerts',
+  commands: [
+    {
+      name: 'alert',
+      description: 'list, show, test and mute alerts',
+      after: 'endpoint',
+      load: async () => (await import('./commands.ts')).defineAlert,
+    },
+  ],
+  kinds: async () => [(await import('./alert-kind.ts')).alerts],
+  open: async (core) => (await import('./open.ts')).openAlerts(core),
+}

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../../core.ts'
-import { audit as auditFeature } from '../audit/feature.ts'
+import { audit as auditFeature } from '../audit/index.ts'
 import { Backups } from './backups.ts'
 import { addBackupRoutes } from './routes.ts'
 

@@ -89,7 +89,7 @@ async function readErasures(path: string, listed: readonly Erasure[]): Promise<B
   const content = await readFile(path).catch(() => {
     throw new OperatorError(`There is no file ${path} that can be read.`)
   })
-  const ids = new Set(erasuresIn(content.toString()).map(({ id }) => id))
+  const ids = new Set((await erasuresIn(content.toString())).map(({ id }) => id))
   if (ids.size > 0 && listed.every(({ id }) => ids.has(id))) return content
   throw new OperatorError(
     `${path} lists ${ids.size === 0 ? 'no erasures' : 'fewer erasures than the backup'}. Name the ${dataFiles.erasures} of the original data directory.`,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { WellheadError } from '../../core/base/errors.ts'
 import type { Core } from '../../core.ts'
-import { sources as sourcesFeature } from '../sources/feature.ts'
+import { sources as sourcesFeature } from '../sources/index.ts'
 import { followResult } from './follow-result.ts'
 import { LiveResults } from './live-results.ts'
 import { LiveTail } from './live-tail.ts'

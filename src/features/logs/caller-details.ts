@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { Caller } from '../../core/access/caller.ts'
+import { readerOf } from '../../core/access/entry-reader.ts'
 import { newSourceShape } from '../../core/catalog/source.ts'
 import { type CallerDetails, picked } from '../../core/http/routes/access/whoami.ts'
 import type { SourceInfo } from '../sources/index.ts'
-import { readerOf } from './entry-access.ts'
 import { type FilledSources, filledSources } from './filled-sources.ts'
 import type { LogSearch } from './log-search.ts'
 

@@ -1,3 +1,4 @@
+import type { EntryReader } from '../../core/access/entry-reader.ts'
 import type { Clock } from '../../core/base/clock.ts'
 import { invalidParameter } from '../../core/base/errors.ts'
 import type { Source } from '../../core/catalog/source.ts'
@@ -33,15 +34,6 @@ export interface EntryQueriesOptions {
   ) => Promise<T>
   /** Number of threads of a query that begins now. Undefined: as many as the engine likes. */
   threads?: () => number | undefined
-}
-
-export interface EntryReader extends SourceReader {
-  id: string
-  /** The only project whose entries the reader sees; undefined for all projects. */
-  project: string | undefined
-  /** Of the project's plan: the reader sees no older entries. Undefined: all entries that are stored. */
-  retentionDays: number | undefined
-  signal: AbortSignal
 }
 
 export type Search = ReturnType<EntryQueries['search']>

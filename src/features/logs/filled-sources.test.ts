@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import type { EntryReader } from '../../core/access/entry-reader.ts'
 import { engineUnavailable } from '../../core/base/errors.ts'
 import type { Source } from '../../core/catalog/source.ts'
-import type { EntryQueries, EntryReader } from './entry-queries.ts'
+import type { EntryQueries } from './entry-queries.ts'
 import { filledSources } from './filled-sources.ts'
 
 const named = (name: string, published = true) => ({ name, published }) as Source

@@ -1,7 +1,8 @@
+import type { EntryReader } from '../../core/access/entry-reader.ts'
 import { WellheadError } from '../../core/base/errors.ts'
 import { quarantineSource } from '../../core/catalog/built-in-sources.ts'
 import type { Source } from '../../core/catalog/source.ts'
-import { type EntryQueries, type EntryReader, tableOf } from './entry-queries.ts'
+import { type EntryQueries, tableOf } from './entry-queries.ts'
 
 const deadlineMs = 5_000
 const perStatement = 50

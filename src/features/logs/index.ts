@@ -1,4 +1,17 @@
-/** What other features use of logs. */
-export { readerOf } from './entry-access.ts'
-export type { EntryReader } from './entry-queries.ts'
+import type { Feature } from '../../feature.ts'
+import type { OpenLogs } from './open.ts'
+
 export type { LogSearch } from './log-search.ts'
+
+export const logs: Feature<OpenLogs> = {
+  name: 'logs',
+  commands: [
+    {
+      name: 'logs',
+      description: 'send, search and follow log entries',
+      after: 'project',
+      load: async () => (await import('./commands.ts')).defineLogs,
+    },
+  ],
+  open: async (core) => (await import('./open.ts')).openLogs(core),
+}

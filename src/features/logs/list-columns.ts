@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import type { EntryReader } from '../../core/access/entry-reader.ts'
 import { leavesOf, newestSql } from '../../core/search/seen-paths.ts'
 import { columnKindOf, columnKinds, placeOf } from '../../shared/column-kind.ts'
 import { beginningOfTime } from '../../shared/timestamps.ts'
-import type { EntryQueries, EntryReader } from './entry-queries.ts'
+import type { EntryQueries } from './entry-queries.ts'
 import { entryFilterShape } from './search-shape.ts'
 
 const inspectedEntries = 500

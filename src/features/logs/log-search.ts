@@ -1,3 +1,4 @@
+import type { EntryReader } from '../../core/access/entry-reader.ts'
 import { invalidParameter, queryTimeout, resourceNotFound, WellheadError } from '../../core/base/errors.ts'
 import { grouped } from '../../core/base/grouped.ts'
 import { didYouMean } from '../../core/base/text/closest-name.ts'
@@ -17,7 +18,6 @@ import { countedLength } from '../../shared/counted-values.ts'
 import { pathOf, shownPath } from '../../shared/path-text.ts'
 import {
   EntryQueries,
-  type EntryReader,
   entryRow,
   isoEntryRow,
   rangeConditions,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../../core.ts'
-import { sources as sourcesFeature } from '../sources/feature.ts'
+import { sources as sourcesFeature } from '../sources/index.ts'
 import { entryDetails } from './caller-details.ts'
 import { LogSearch } from './log-search.ts'
 import { addRulePreviewRoutes, addSavedSearchRoutes, addSearchRoutes } from './routes.ts'

@@ -1,3 +1,4 @@
+import type { EntryReader } from '../../core/access/entry-reader.ts'
 import { queryTimeout, tooLarge } from '../../core/base/errors.ts'
 import { JsonPaths, pathName } from '../../core/base/json/json-paths.ts'
 import { JsonScanner } from '../../core/base/json/json-scanner.ts'
@@ -8,7 +9,7 @@ import { requiredField } from '../../core/search/search-condition.ts'
 import { cursorAfter, type SearchCursor } from '../../core/search/search-cursor.ts'
 import { sqlText } from '../../core/sql/names.ts'
 import { parseIsoTimestamp } from '../../shared/timestamps.ts'
-import { type EntryReader, entryRow, searchDeadlineMs, tableOf } from './entry-queries.ts'
+import { entryRow, searchDeadlineMs, tableOf } from './entry-queries.ts'
 import type { FoundEntries, LogSearch } from './log-search.ts'
 import { crossSearchShape, exportShape, searchSqlShape } from './search-shape.ts'
 

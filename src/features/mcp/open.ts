@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../../core.ts'
-import { logs } from '../logs/feature.ts'
-import { sources } from '../sources/feature.ts'
+import { logs } from '../logs/index.ts'
+import { sources } from '../sources/index.ts'
 import { addMcpRoutes } from './routes.ts'
 
 export type OpenMcp = Awaited<ReturnType<typeof openMcp>>

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../core/access/access.ts'
 import type { Caller } from '../../core/access/caller.ts'
+import { readerOf } from '../../core/access/entry-reader.ts'
 import {
   endpointNotFound,
   forbidden,
@@ -37,7 +38,7 @@ import { checkQuota, isAllowed, tokenOf } from '../../core/http/route-access.ts'
 import { authorOf } from '../../core/http/routes/management.ts'
 import { json, jsonBody, routesOf } from '../../core/http/routes/route.ts'
 import type { ServiceTool } from '../../core/http/service-tool.ts'
-import { type LogSearch, readerOf } from '../logs/index.ts'
+import type { LogSearch } from '../logs/index.ts'
 import type { SourceInfo } from '../sources/index.ts'
 import { addedTool, logTools, writeTools } from './built-in-tools.ts'
 import { endpointTool, narrowing, toolNames } from './endpoint-tools.ts'

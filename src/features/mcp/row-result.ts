@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import type { EntryReader } from '../../core/access/entry-reader.ts'
 import { type JsonSchema, readShape } from '../../core/base/validation.ts'
-import type { EntryReader } from '../logs/index.ts'
 import {
   type BuiltInTool,
   inputSchema,

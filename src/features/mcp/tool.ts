@@ -1,8 +1,8 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
+import type { EntryReader } from '../../core/access/entry-reader.ts'
 import type { RequestAuthor } from '../../core/base/author.ts'
 import type { JsonSchema } from '../../core/base/validation.ts'
-import type { EntryReader } from '../logs/index.ts'
 
 export type ToolDefinition = Tool
 export type ToolResult = CallToolResult

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../../core.ts'
-import { audit as auditFeature } from '../audit/feature.ts'
+import { audit as auditFeature } from '../audit/index.ts'
 import { addAuthRoutes } from './auth-routes.ts'
 import { Oidc, type OidcSettings } from './oidc.ts'
 import { People } from './people.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { versionsSince } from '../../core/base/delayed-deletion.ts'
 import type { CatalogRecord } from '../../core/catalog/catalog-state.ts'
-import { versionsSince } from '../sources/index.ts'
 import { defaultPlan } from './plan.ts'
 
 /** What a deleted plan leaves has only a name. */

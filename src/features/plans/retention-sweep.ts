@@ -1,4 +1,5 @@
 import type { Timers } from '../../core/base/clock.ts'
+import { protectedSince, steadyClock } from '../../core/base/delayed-deletion.ts'
 import type { Log } from '../../core/base/log.ts'
 import { repeat } from '../../core/base/repeat.ts'
 import { isWrittenByService, quarantineSource } from '../../core/catalog/built-in-sources.ts'
@@ -9,7 +10,6 @@ import { queryText } from '../../core/engine/json-rows.ts'
 import { assignedSql } from '../../core/engine/project-tables.ts'
 import { removeRows, tablesRemoving } from '../../core/engine/removed-rows.ts'
 import { sqlText } from '../../core/sql/names.ts'
-import { protectedSince, steadyClock } from '../sources/index.ts'
 import { defaultPlan } from './plan.ts'
 import { longestRetentions } from './protected-plans.ts'
 

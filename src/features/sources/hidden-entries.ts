@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/base/clock.ts'
+import { deletionTime } from '../../core/base/delayed-deletion.ts'
 import type { DefinitionChange } from '../../core/definitions/kind.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { queryRows } from '../../core/engine/json-rows.ts'
 import { type HiddenRows, rowFilterSettings } from '../../core/sql/isolation.ts'
 import { sqlName } from '../../core/sql/names.ts'
 import { isoText } from '../../shared/timestamps.ts'
-import { deletionTime } from './delayed-deletion.ts'
 
 interface HiddenEntriesOptions {
   engine: Engine

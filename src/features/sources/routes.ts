@@ -1,22 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Caller } from '../../core/access/caller.ts'
-import { ruleShape } from '../../core/catalog/source-rules.ts'
 import { json, routesOf } from '../../core/http/routes/route.ts'
+import { appliedRule, appliedRules, sourceName } from '../../core/http/routes/source-shapes.ts'
 import type { SourceRules } from '../../core/intake/rules/source-rules.ts'
 import { sourcePathShape } from '../../core/search/seen-paths.ts'
 import type { SourceInfo } from './source-info.ts'
-
-export const sourceName = z.object({
-  name: z.string().meta({ description: 'Name of the source.', example: 'edge_logs' }),
-})
-
-const appliedRule = z.object({
-  rule: ruleShape.describe('The rule.'),
-  origin: z.enum(['deployment', 'source']).describe('Whether all sources have it, or only this one.'),
-  entries: z.int().describe('Number of entries that it dropped or changed.'),
-})
-export const appliedRules = z.array(appliedRule)
 
 /** Names in the OpenAPI document. */
 const components = {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { inUse, invalidParameter, sourceNotFound } from '../../core/base/errors.ts'
 import { closestName } from '../../core/base/text/closest-name.ts'
 import { readShape } from '../../core/base/validation.ts'
-import { isBuiltIn, isWrittenByService } from '../../core/catalog/built-in-sources.ts'
+import { isBuiltIn } from '../../core/catalog/built-in-sources.ts'
 import {
   type NewSource,
   newSourceShape,
@@ -22,7 +22,7 @@ import {
 import { yamlFile } from '../../core/definitions/yaml-file.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { queryText } from '../../core/engine/json-rows.ts'
-import { Rules } from '../../core/intake/rules/rules.ts'
+import { checkRules } from '../../core/intake/rules/check-rules.ts'
 import { olderSql } from '../../core/sql/isolation.ts'
 import { sqlName } from '../../core/sql/names.ts'
 import { queryOf } from '../../core/sql/query.ts'
@@ -98,14 +98,6 @@ export const sources = {
     extend: (before, after) => parts.sources.extend(before, after),
     removed: ({ name }) => parts.sources.dropDeleted(name),
   }),
-}
-
-/** Throws 400 if rules cannot be applied. */
-export function checkRules({ name, rules, columns }: Pick<NewSource, 'name' | 'rules' | 'columns'>): void {
-  if (rules.length > 0 && isWrittenByService(name)) {
-    throw invalidParameter('rules', `The source ${name} cannot have rules: the service itself writes to it.`)
-  }
-  new Rules(rules, () => columns)
 }
 
 /** Names of the endpoints that read a typed column. */

@@ -1,4 +1,5 @@
 import type { Timers } from '../../core/base/clock.ts'
+import { deletionTime, steadyClock } from '../../core/base/delayed-deletion.ts'
 import type { Log } from '../../core/base/log.ts'
 import { repeat } from '../../core/base/repeat.ts'
 import type { Catalog } from '../../core/catalog/catalog.ts'
@@ -10,7 +11,6 @@ import type { Engine } from '../../core/engine/engine.ts'
 import { queryText } from '../../core/engine/json-rows.ts'
 import { type HiddenRows, olderSql } from '../../core/sql/isolation.ts'
 import { sqlName } from '../../core/sql/names.ts'
-import { deletionTime, steadyClock } from './delayed-deletion.ts'
 import { sources as form } from './source-kind.ts'
 
 interface SourceRetentionOptions {

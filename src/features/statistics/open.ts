@@ -4,7 +4,6 @@ import { version } from '../../core/base/package-file.ts'
 import type { Tracing } from '../../core/base/tracing.ts'
 import { callsSource } from '../../core/catalog/built-in-sources.ts'
 import type { Core, ServiceOptions } from '../../core.ts'
-import { sources as sourcesFeature } from '../sources/feature.ts'
 import { addFigures, sourceStorage } from './figures.ts'
 import { Metrics, RequestCounts } from './metrics.ts'
 import { requestReports } from './report/request-report.ts'
@@ -12,7 +11,6 @@ import { addRequestRoutes } from './request-routes.ts'
 import { RequestStatistics } from './request-statistics.ts'
 import { addStatusRoutes } from './status-routes.ts'
 import { traceExporters } from './trace-exporters.ts'
-import { addUsageRoutes } from './usage-routes.ts'
 
 const maxUnstoredRequests = 20_000
 
@@ -62,8 +60,6 @@ export async function openStatistics(core: Core) {
   return {
     records,
     routes(server: FastifyInstance) {
-      const { usage } = core.feature(sourcesFeature)
-      addUsageRoutes(server, { usage, calls, endpoints })
       addRequestRoutes(server, { reports, definitions, endpoints, tokens })
       addStatusRoutes(server, {
         engineStatus: () => engine.state(),

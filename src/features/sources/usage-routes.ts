@@ -4,7 +4,7 @@ import type { FieldShapes } from '../../core/base/validation.ts'
 import type { EndpointCalls } from '../../core/endpoints/call/endpoint-calls.ts'
 import type { Endpoints } from '../../core/endpoints/manage/endpoints.ts'
 import { json, routesOf } from '../../core/http/routes/route.ts'
-import { type SourceUsage, type Usage, type UsageInterval, usageIntervals } from '../sources/index.ts'
+import { type SourceUsage, type Usage, type UsageInterval, usageIntervals } from './source-usage.ts'
 
 const intervals = Object.keys(usageIntervals) as [UsageInterval, ...UsageInterval[]]
 const query = z.object({
