@@ -1,5 +1,5 @@
 import type uPlot from 'uplot'
-import type { Series } from './series.ts'
+import type { ChartKind, Series } from './series.ts'
 
 const maxBarPx = 72
 /** Bars among many empty buckets are wider than their bucket, so that they can be seen. */
@@ -28,6 +28,13 @@ export function stacksOf(series: readonly Pick<Series, 'values'>[]): Stack[] {
     })
     return { bases, tops }
   })
+}
+
+/** Stacks of bars, or of areas: areas on top of each other add up, beside each other they would hide each other. */
+export function stacksFor(kind: ChartKind, series: readonly Pick<Series, 'values'>[]): Stack[] {
+  const isNegative = series.some(({ values }) => values.some((value) => value !== null && value < 0))
+  const isStacked = kind === 'stacked' || (kind === 'area' && series.length > 1 && !isNegative)
+  return isStacked ? stacksOf(series) : []
 }
 
 const unitSeconds = [86_400, 3_600, 60, 1]

@@ -4,7 +4,7 @@ import 'uplot/dist/uPlot.min.css'
 import { useTheme } from '../ui/brand/theme.ts'
 import { toggled } from '../ui/toggled.ts'
 import { lastLabelPx, nameAxis, sideSize, timeSteps, timeTicks, utcDate, wholeSteps } from './axes.ts'
-import { barPaths, barRange, isBetterAsBars, isSparse, minSparseBarPx, slotOf, stacksOf } from './bars.ts'
+import { barPaths, barRange, isBetterAsBars, isSparse, minSparseBarPx, slotOf, stacksFor } from './bars.ts'
 import { type ChartKind, colorsOf, commonUnit, type Series, summaryOf, valueText } from './series.ts'
 import { loneValues } from './time-gaps.ts'
 
@@ -48,7 +48,7 @@ export default function Plot(props: PlotProps) {
       return getComputedStyle(element).color
     }
     const shown = series.filter(({ name }) => !hidden.has(name))
-    const stacks = kind === 'stacked' ? stacksOf(shown) : []
+    const stacks = stacksFor(kind, shown)
     const hasScratches = isTime && isSparse(shown, points)
     const minPx = hasScratches ? minSparseBarPx : 1
     const slot = slotOf(points, isTime)
@@ -121,6 +121,8 @@ export default function Plot(props: PlotProps) {
           },
           y: { range: (_plot, low, high) => yRange(low, high) },
         },
+        // Each area begins where the one below ends.
+        bands: isLines ? stacks.slice(1).map((_, index) => ({ series: [index + 2, index + 1] })) : [],
         series: [{}, ...shown.map(drawn)],
         hooks: {
           draw: isRunning

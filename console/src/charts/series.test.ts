@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { barRange, isBetterAsBars, isSparse, slotOf, stacksOf } from './bars.ts'
+import { barRange, isBetterAsBars, isSparse, slotOf, stacksFor, stacksOf } from './bars.ts'
 import { colorsOf, summaryOf, valueText } from './series.ts'
 
 test('writes small, large and negative numbers, durations and bytes readably', () => {
@@ -99,4 +99,19 @@ test('draws bars in place of a line that would be one or two dots', () => {
   expect(isBetterAsBars([{ values: [3, 4] }], [0, 60])).toBe(false)
   // A bar of nothing cannot be seen.
   expect(isBetterAsBars(last(0), minutes)).toBe(false)
+})
+
+test('stacks areas of several series, unless one has negative values', () => {
+  const tops = (kind: 'area' | 'lines', ...values: number[][]) =>
+    stacksFor(
+      kind,
+      values.map((each) => ({ values: each })),
+    ).map((stack) => stack.tops)
+  expect(tops('area', [1, 2], [3, 4])).toEqual([
+    [1, 2],
+    [4, 6],
+  ])
+  expect(tops('area', [1, 2])).toEqual([])
+  expect(tops('area', [1, 2], [3, -4])).toEqual([])
+  expect(tops('lines', [1, 2], [3, 4])).toEqual([])
 })
