@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { PlanLimits } from '../core/access/caller.ts'
 import { Arrivals } from '../core/base/arrivals.ts'
-import { freeBelow } from '../core/base/files/data-directory.ts'
+import { freeBelow, freeInodesBelow } from '../core/base/files/data-directory.ts'
 import { alertsSource } from '../core/catalog/built-in-sources.ts'
 import { Catalog } from '../core/catalog/catalog.ts'
 import { Items } from '../core/catalog/items.ts'
@@ -66,6 +66,7 @@ export function createStorage(options: ServiceOptions) {
   const shared = settings.clickhouseUrl !== undefined
   const topology = () => topologyOf(engine)
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
+  const freeInodes = () => (shared ? undefined : freeInodesBelow(settings.dataDir))
   const catalog = new Catalog({ engine, clock, log, shared, topology })
   const backups = new Backups({
     engine,
@@ -78,7 +79,7 @@ export function createStorage(options: ServiceOptions) {
   const arrivals = new Arrivals()
   const tail = new LiveTail({ time, ...tailLimits })
   const sources = new Sources(catalog, sourceForm, clock)
-  const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
+  const disk = new DiskGuard({ freeBytes, freeInodes, reserveBytes: settings.diskReserve, clock })
   const tables = new Tables({
     catalog,
     engine,

@@ -48,6 +48,7 @@ export async function openLimitedIntake(
   const maxPendingBytes = choices.maxPendingBytes ?? 2 ** 20
   const disk = new DiskGuard({
     freeBytes: choices.freeBytes ?? (() => undefined),
+    freeInodes: () => undefined,
     reserveBytes: 1_000,
     clock,
   })
