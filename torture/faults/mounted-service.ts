@@ -8,7 +8,7 @@ export interface MountedService extends SharedResource {
   target: Target
 }
 
-export const diskMegabytes = 1_500
+export const diskMegabytes = 2_000
 /** Disk reserve of the service, small enough for a small disk. */
 export const reserveMegabytes = 300
 
