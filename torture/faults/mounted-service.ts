@@ -8,6 +8,7 @@ export interface MountedService extends SharedResource {
   target: Target
 }
 
+/** Enough for all parts of 200 kills, between which the engine removes none. */
 export const diskMegabytes = 2_000
 /** Disk reserve of the service, small enough for a small disk. */
 export const reserveMegabytes = 300
