@@ -7,7 +7,7 @@ import { TokenAdmin } from './core/access/token-admin.ts'
 import { Arrivals } from './core/base/arrivals.ts'
 import type { Clock, Timers } from './core/base/clock.ts'
 import { WellheadError } from './core/base/errors.ts'
-import { freeBelow } from './core/base/files/data-directory.ts'
+import { freeBelow, freeInodesBelow } from './core/base/files/data-directory.ts'
 import { dataFiles } from './core/base/files/data-files.ts'
 import type { Log } from './core/base/log.ts'
 import { Meters } from './core/base/meters.ts'
@@ -195,7 +195,8 @@ export function createCore(
   const access = new Access(adminSecret, clock, settings.authFailuresPerMinute, limitsOf)
 
   const arrivals = new Arrivals()
-  const disk = new DiskGuard({ freeBytes, reserveBytes: settings.diskReserve, clock })
+  const freeInodes = () => (shared ? undefined : freeInodesBelow(settings.dataDir))
+  const disk = new DiskGuard({ freeBytes, freeInodes, reserveBytes: settings.diskReserve, clock })
   const gate = new ProjectGate()
   const store = new EntryStore({
     engine,

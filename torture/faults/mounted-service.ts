@@ -8,7 +8,8 @@ export interface MountedService extends SharedResource {
   target: Target
 }
 
-export const diskMegabytes = 1_500
+/** Enough for all parts of 200 kills, between which the engine removes none. */
+export const diskMegabytes = 2_000
 /** Disk reserve of the service, small enough for a small disk. */
 export const reserveMegabytes = 300
 

@@ -17,6 +17,7 @@ import { waitForRecovery } from '../support/wait-for-recovery.ts'
 import { type RunningCommand, runWellhead } from '../support/wellhead-command.ts'
 
 const project = 'backup'
+const senders = 4
 
 /** Troubles during a backup or restore; the rounds cycle through them. */
 const troubles = [
@@ -46,7 +47,7 @@ export const backup: Scenario = {
     mkdirSync(directory, { recursive: true })
     const counts = { 'backups complete': 0, 'backups that failed': 0, 'restores refused': 0, restored: 0 }
     const options = {
-      ...{ target, project, senders: 4, deploying: false, visibleEntriesStay: false },
+      ...{ target, project, senders, deploying: false, visibleEntriesStay: false },
       // Commands take seconds, whatever else the service has to do.
       pauseMs: run.size(0, 300),
     }
@@ -56,7 +57,9 @@ export const backup: Scenario = {
       const faults: string[] = []
       for (let round = 0; round < rounds; round++) {
         const trouble = troubles[round % troubles.length] as Trouble
-        await load.waitForBatches(2, patienceMs)
+        // More than one of each sender, so that at least one was sent after the round before. The service looks at the disk once a
+        // second, and refuses logs until then.
+        await load.waitForBatches(senders + 1, patienceMs)
         await tables.prepare()
         const expected = tables.expected()
         const acknowledged = load.ledger.acknowledged()

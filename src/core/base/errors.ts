@@ -231,9 +231,13 @@ export const callerRefused = define('rate_limited', 429, (seconds: number) =>
     seconds,
   ),
 )
-export const diskFull = define('disk_full', 507, () =>
-  waiting('There is too little disk space left to store logs. Free some space. Endpoints still respond.', 30),
-)
+export const diskFull = define('disk_full', 507, (lacking: 'space' | 'inodes' = 'space') => {
+  const [problem, advice] = {
+    space: ['There is too little disk space left to store logs.', 'Free some space.'],
+    inodes: ['There are too few inodes left on the disk to store logs.', 'Delete files that are not needed.'],
+  }[lacking]
+  return waiting(`${problem} ${advice} Endpoints still respond.`, 30)
+})
 export const internal = define('internal', 500, (cause?: unknown) => ({
   message: 'Internal error. The log has the cause under this request id.',
   cause,

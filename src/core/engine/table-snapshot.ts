@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { backupUnavailable } from '../base/errors.ts'
-import { unlessMissing } from '../base/files/disk.ts'
+import { makePath, unlessMissing } from '../base/files/disk.ts'
 import { insertLogFolder } from './embedded/durability/insert-log.ts'
 import { checksumsFile, parsePart } from './embedded/durability/part-name.ts'
 import type { Engine } from './engine.ts'
@@ -109,7 +109,9 @@ async function freezeTable(
     return { name, ...(await keepPartsWithRows(name, join(directory, files))) }
   } catch (error) {
     // A table that was dropped meanwhile is left out.
-    const [same] = await listTables(engine, name)
+    const [same] = await listTables(engine, name).catch(() => {
+      throw error
+    })
     if (same?.uuid === uuid) throw error
     await rm(join(directory, files), { recursive: true, force: true })
     await rm(join(directory, table.metadata_path), { force: true })
@@ -119,12 +121,12 @@ async function freezeTable(
 
 async function copyInto(directory: string, storeDirectory: string, path: string): Promise<void> {
   const target = join(directory, path)
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  await makePath(dirname(target), 0o700)
   await copyFile(join(storeDirectory, path), target)
 }
 
 async function copyMutations(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true, mode: 0o700 })
+  await makePath(to, 0o700)
   const names = (await readdir(from)).filter((name) => mutationName.test(name))
   // The engine removes mutations that are complete.
   for (const name of names) await copyFile(join(from, name), join(to, name)).catch(unlessMissing)

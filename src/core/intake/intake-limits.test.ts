@@ -52,7 +52,7 @@ test('entries are refused while the disk is nearly full, and accepted once there
     checks++
     return free
   }
-  const guard = new DiskGuard({ freeBytes, reserveBytes: 500, clock })
+  const guard = new DiskGuard({ freeBytes, freeInodes: () => undefined, reserveBytes: 500, clock })
   guard.check()
   guard.check()
   expect(checks).toBe(1)
@@ -69,4 +69,16 @@ test('entries are refused while the disk is nearly full, and accepted once there
   free = undefined
   clock.advance(1_000)
   guard.check()
+})
+
+test('entries are refused while hardly any file can be created, and accepted once files were deleted', () => {
+  const clock = manualClock()
+  let free: number | undefined = 4_999
+  const guard = new DiskGuard({ freeBytes: () => 1_000, freeInodes: () => free, reserveBytes: 500, clock })
+  expect(() => guard.check()).toThrow(/too few inodes/)
+  for (const enough of [5_000, undefined]) {
+    free = enough
+    clock.advance(1_000)
+    guard.check()
+  }
 })

@@ -45,6 +45,8 @@ export class ByteBudget {
 interface DiskGuardOptions {
   /** Free bytes on the disk that holds the data; undefined if unknown. */
   freeBytes: () => number | undefined
+  /** Number of files that can still be created there; undefined if unknown. */
+  freeInodes: () => number | undefined
   /** Entries are refused below this, while queries and merges still work. */
   reserveBytes: number
   clock: Clock
@@ -52,11 +54,14 @@ interface DiskGuardOptions {
 
 const checkEveryMs = 1_000
 
+/** Each part of a table has a dozen files, and merged parts stay for minutes. */
+const reserveInodes = 5_000
+
 /** Refuses entries before the disk is full, and accepts them again once there is room. */
 export class DiskGuard {
   readonly #options: DiskGuardOptions
   #checkedAt = Number.NEGATIVE_INFINITY
-  #full = false
+  #lacking: 'space' | 'inodes' | undefined
 
   constructor(options: DiskGuardOptions) {
     this.#options = options
@@ -66,9 +71,15 @@ export class DiskGuard {
     const now = this.#options.clock.now()
     if (Math.abs(now - this.#checkedAt) >= checkEveryMs) {
       this.#checkedAt = now
-      const free = this.#options.freeBytes()
-      this.#full = free !== undefined && free < this.#options.reserveBytes
+      this.#lacking = this.#find()
     }
-    if (this.#full) throw diskFull()
+    if (this.#lacking) throw diskFull(this.#lacking)
+  }
+
+  #find(): 'space' | 'inodes' | undefined {
+    const { freeBytes, freeInodes, reserveBytes } = this.#options
+    if ((freeBytes() ?? Number.POSITIVE_INFINITY) < reserveBytes) return 'space'
+    if ((freeInodes() ?? Number.POSITIVE_INFINITY) < reserveInodes) return 'inodes'
+    return undefined
   }
 }

@@ -6,6 +6,7 @@ import type { Source } from '../../../src/core/catalog/source.ts'
 import { handleError } from '../../../src/core/http/error-response.ts'
 import { addLogRoutes } from '../../../src/core/http/routes/logs/logs.ts'
 import { addOtlpRoutes } from '../../../src/core/http/routes/logs/otlp.ts'
+import { listRoutes } from '../../../src/core/http/routes/route.ts'
 import { EntryStore } from '../../../src/core/intake/entry-store.ts'
 import { IdempotencyKeys } from '../../../src/core/intake/idempotency.ts'
 import { DiskGuard } from '../../../src/core/intake/intake-limits.ts'
@@ -48,6 +49,7 @@ export async function openLimitedIntake(
   const maxPendingBytes = choices.maxPendingBytes ?? 2 ** 20
   const disk = new DiskGuard({
     freeBytes: choices.freeBytes ?? (() => undefined),
+    freeInodes: () => undefined,
     reserveBytes: 1_000,
     clock,
   })
@@ -87,6 +89,7 @@ export async function openLimitedIntake(
   server.addHook('onRequest', async (request) => {
     request.caller = caller()
   })
+  listRoutes(server)
   addLogRoutes(server, { intake })
   addOtlpRoutes(server, { intake })
   const url = await server.listen({ host: '127.0.0.1', port: 0 })

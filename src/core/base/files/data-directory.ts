@@ -35,6 +35,12 @@ export function freeBelow(directory: string): number {
   return bavail * bsize
 }
 
+/** Number of files that can still be created; undefined if the file system has no such limit, as Btrfs. */
+export function freeInodesBelow(directory: string): number | undefined {
+  const { files, ffree } = statfsSync(directory)
+  return files === 0 ? undefined : ffree
+}
+
 /** Creates a directory and its missing parents. Node's own recursive mode never returns for a path below `/proc`. */
 export function makeDirectory(path: string, mode = 0o777): void {
   try {

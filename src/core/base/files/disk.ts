@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { mkdir, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** For `catch`: a missing file or directory becomes undefined; every other error is thrown again. */
@@ -11,6 +11,19 @@ export function unlessMissing(error: unknown): undefined {
 export function isDiskFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+/** Creates a directory and its missing parents. Node's own recursive mode reports a full disk as ENOENT. */
+export async function makePath(path: string, mode = 0o777): Promise<void> {
+  try {
+    await mkdir(path, { mode })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (code !== 'ENOENT') throw error
+    await makePath(dirname(path), mode)
+    await mkdir(path, { mode })
+  }
 }
 
 /** Brings a file or the entries of a directory to disk, if it exists. */

@@ -1,6 +1,6 @@
-import { appendFile, mkdir, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
+import { appendFile, open, readdir, readFile, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { syncPath, unlessMissing } from '../../../base/files/disk.ts'
+import { makePath, syncPath, unlessMissing } from '../../../base/files/disk.ts'
 import { type InsertLog, insertLogFiles, insertLogFolder, logPath, readInsertLog } from './insert-log.ts'
 import { checksumsFile, isCovered, parsePart } from './part-name.ts'
 
@@ -139,7 +139,7 @@ async function rowsOf(table: string, part: string): Promise<number> {
 }
 
 async function detach(table: string, parts: readonly string[], reason: string): Promise<void> {
-  if (parts.length > 0) await mkdir(join(table, 'detached'), { recursive: true })
+  if (parts.length > 0) await makePath(join(table, 'detached'))
   for (const name of parts) await rename(join(table, name), join(table, 'detached', `${reason}_${name}`))
 }
 
@@ -149,7 +149,7 @@ async function syncLog(table: string, { files }: InsertLog): Promise<void> {
 }
 
 async function createMark(mark: string): Promise<void> {
-  await mkdir(dirname(mark), { recursive: true, mode: 0o700 })
+  await makePath(dirname(mark), 0o700)
   await (await open(mark, 'a', 0o600)).close()
   await syncPath(mark)
   await syncPath(dirname(mark))
