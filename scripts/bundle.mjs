@@ -113,7 +113,11 @@ function fewFiles() {
       assign('command-line', first)
       const importsOf = (ids) =>
         [...ids].flatMap((id) => this.getModuleInfo(id)?.dynamicallyImportedIds ?? [])
-      const isOurs = (id) => /^src\/(?:cli\/|features\/.*commands)/.test(relative(root, id))
+      // Loaded on use, for those who use it.
+      const isRare = (id) => /\/(?:supabase\/gateway|statistics\/otel-tracing)\.ts$/.test(id)
+      const isOurs = (id) => relative(root, id).startsWith('src/') && !isRare(id)
+      const isOfService = (ids) =>
+        [...ids].some((id) => /^src\/(?:app|features\/[^/]+\/open)\.ts$/.test(relative(root, id)))
       const isLight = (ids) =>
         ![...ids].some((id) => /\/node_modules\/zod\/|\/src\/core\/engine\/embedded\//.test(id))
       const lightOf = (ids) =>
@@ -125,7 +129,7 @@ function fewFiles() {
       const closures = importsOf(this.getModuleIds())
         .filter(isOurs)
         .map((id) => closureOf([id]))
-      for (const ids of closures) if (!ids.has(join(root, 'src/app.ts'))) assign('commands', ids)
+      for (const ids of closures) if (!isOfService(ids)) assign('commands', ids)
       for (const ids of closures) assign('service', ids)
       assign('logflare', closureOf([join(root, 'src/features/supabase/gateway.ts')]))
       const library = (name) => [...this.getModuleIds()].filter((id) => id.includes(`/node_modules/${name}/`))
