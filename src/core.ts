@@ -11,7 +11,7 @@ import { freeBelow } from './core/base/files/data-directory.ts'
 import { dataFiles } from './core/base/files/data-files.ts'
 import type { Log } from './core/base/log.ts'
 import { Meters } from './core/base/meters.ts'
-import type { Settings } from './core/base/settings.ts'
+import { type SettingRows, type Settings, type SettingValues, settingsOf } from './core/base/settings.ts'
 import { ResultCache } from './core/cache/result-cache.ts'
 import { WarmKeysFile } from './core/cache/warm-keys-file.ts'
 import { Catalog } from './core/catalog/catalog.ts'
@@ -80,6 +80,8 @@ export interface ServiceOptions {
 export interface Core {
   readonly options: ServiceOptions
   readonly settings: Settings
+  /** Settings that a feature declares. */
+  settingsOf<Rows extends SettingRows>(rows: Rows): SettingValues<Rows>
   readonly time: Timers
   readonly log: Log
   readonly meters: Meters
@@ -339,6 +341,7 @@ export function createCore(
   })
   return {
     ...{ options, settings, time, log, meters, hooks },
+    settingsOf: (rows) => settingsOf(settings, rows),
     ...service,
     ...{ engine, topology, shared, freeBytes, adminSecret },
     ...{ catalog, definitions, sources, rules, hidden },
@@ -403,6 +406,7 @@ function noHooks(): Hooks {
     holders: [],
     grants: [],
     followCall: undefined,
+    signsPeopleIn: false,
     callerDetails: [],
     sessionsEnded: [],
     keepDefinitions: undefined,

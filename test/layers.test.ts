@@ -15,7 +15,7 @@ const rooms = {
     ['cli'],
     ['workspace', 'described-server'],
     ['app'],
-    ['kinds'],
+    ['kinds', 'settings-table'],
     ['features'],
     ['feature'],
     ['cli/kit'],

@@ -60,6 +60,8 @@ export interface Hooks {
   readonly grants: GrantCall[]
   /** Streams the result of a call. Undefined: results cannot be followed. */
   followCall: FollowCall | undefined
+  /** Whether people sign in without a token of their own. */
+  signsPeopleIn: boolean
   /** Fields of `whoami`. */
   readonly callerDetails: CallerDetails[]
   /** Ends what a person or token has made for others, when its sessions end. */

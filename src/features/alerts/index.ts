@@ -3,6 +3,10 @@ import type { OpenAlerts } from './open.ts'
 
 export const alerts: Feature<OpenAlerts> = {
   name: 'alerts',
+  settings: {
+    after: 'corsOrigins',
+    rows: async () => (await import('./settings.ts')).alertSettings,
+  },
   commands: [
     {
       name: 'alert',

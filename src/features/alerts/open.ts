@@ -10,20 +10,22 @@ import { mailerOf } from './mailer.ts'
 import { addAlertMeters } from './meters.ts'
 import { addAlertRoutes } from './routes.ts'
 import { webhookSecrets } from './secrets.ts'
+import { alertSettings } from './settings.ts'
 import { listAlerts } from './tools.ts'
 
 export type OpenAlerts = Awaited<ReturnType<typeof openAlerts>>
 
 export async function openAlerts(core: Core) {
   const { engine, catalog, endpoints, calls, queue, time, log, settings, definitions, hooks, meters } = core
+  const { alertHosts = [], alertKey, smtpUrl, smtpFrom } = core.settingsOf(alertSettings)
   const meter = addAlertMeters(meters, () => evaluator)
   const parts: AlertParts = {
     ...{ engine, catalog, endpoints, calls, time, log },
     alerts: core.items(alertKind, readAlert),
     engineSlots: queue.maxRunning,
-    secrets: webhookSecrets(settings.dataDir, settings.alertKey),
-    rules: { allowedHosts: settings.alertHosts ?? [] },
-    mailer: mailerOf(settings.smtpUrl, settings.smtpFrom),
+    secrets: webhookSecrets(settings.dataDir, alertKey),
+    rules: { allowedHosts: alertHosts },
+    mailer: mailerOf(smtpUrl, smtpFrom),
     publicUrl: settings.publicUrl,
     storeEvents: core.appendTo(alertsSource),
     onEvaluated: meter.evaluated,
