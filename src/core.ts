@@ -17,6 +17,7 @@ import { WarmKeysFile } from './core/cache/warm-keys-file.ts'
 import { Catalog } from './core/catalog/catalog.ts'
 import type { CatalogRecord, RecordKind } from './core/catalog/catalog-state.ts'
 import { Items } from './core/catalog/items.ts'
+import type { NewSource } from './core/catalog/source.ts'
 import { Sources } from './core/catalog/sources.ts'
 import { Definitions } from './core/definitions/definitions.ts'
 import { type Call, onBehalfOfAll, recipeOf, resultTag } from './core/endpoints/call/call.ts'
@@ -150,6 +151,10 @@ export interface Core {
   readonly warmKeys: WarmKeysFile
 }
 
+interface ServiceParts extends Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'features' | 'tools'> {
+  builtInSources: readonly NewSource[]
+}
+
 /** Requests for a new result that arrive within this time share one run. */
 const gatherFreshCallsMs = 2
 
@@ -165,7 +170,7 @@ const maxUnreadBytes = 256 * 2 ** 20
 /** Creates the core of a service. Nothing runs or is read yet. */
 export function createCore(
   options: ServiceOptions,
-  { adminSecret, ...service }: Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'features' | 'tools'>,
+  { adminSecret, builtInSources, ...service }: ServiceParts,
 ): Core {
   const { settings, log, time } = options
   const clock = time.wall
@@ -177,7 +182,7 @@ export function createCore(
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
 
   const catalog = new Catalog({ engine, clock, log, shared, topology })
-  const sources = new Sources(catalog, clock)
+  const sources = new Sources(catalog, clock, builtInSources)
   const hidden = () => hiddenByAny(...hooks.hiddenRows.map((condition) => condition()))
   const readTables = () => hooks.tables.readable
   const compiled = onceFor((_revision: number, tables: TableColumns['readable']) =>
@@ -402,6 +407,7 @@ function noHooks(): Hooks {
     erasedKeys: [],
     projectLimits: [],
     admit: admitAll,
+    storeNotices: undefined,
     pending: undefined,
     holders: [],
     grants: [],

@@ -51,6 +51,8 @@ export interface Hooks {
   readonly projectLimits: ((project: string) => PlanLimits)[]
   /** Refuses lines of projects beyond their limits. The last feature that sets it decides. */
   admit: Admit
+  /** Stores entries about projects that operators should hear of. */
+  storeNotices: ((lines: Buffer, token: string) => Promise<void>) | undefined
   /** Remembers inserts under way. */
   pending: PendingInserts | undefined
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { PlanLimits } from '../../core/access/caller.ts'
-import { alertsSource } from '../../core/catalog/built-in-sources.ts'
 import type { Core } from '../../core.ts'
 import { audit as auditFeature } from '../audit/index.ts'
 import { sources as sourcesFeature } from '../sources/index.ts'
@@ -68,7 +67,7 @@ export async function openPlans(core: Core) {
         },
       }),
     async load() {
-      usage.storeReports(core.appendTo(alertsSource))
+      if (hooks.storeNotices) usage.storeReports(hooks.storeNotices)
       await usage.open()
       await plans.open()
       sweep = startRetentionSweep({

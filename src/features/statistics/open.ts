@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { droppedLinesOf } from '../../core/base/log.ts'
 import { version } from '../../core/base/package-file.ts'
 import type { Tracing } from '../../core/base/tracing.ts'
-import { callsSource } from '../../core/catalog/built-in-sources.ts'
 import type { Core, ServiceOptions } from '../../core.ts'
 import { addFigures, sourceStorage } from './figures.ts'
 import { Metrics, RequestCounts } from './metrics.ts'
@@ -10,6 +9,7 @@ import { requestReports } from './report/request-report.ts'
 import { addRequestRoutes } from './request-routes.ts'
 import { RequestStatistics } from './request-statistics.ts'
 import { statisticsSettings } from './settings.ts'
+import { callsSource } from './source.ts'
 import { addStatusRoutes } from './status-routes.ts'
 import { traceExporters } from './trace-exporters.ts'
 
@@ -24,7 +24,7 @@ export async function openStatistics(core: Core) {
   /** Undefined if requests are not recorded. */
   const records = isRecording
     ? new RequestStatistics({
-        store: core.appendTo(callsSource),
+        store: core.appendTo(callsSource.name),
         time,
         maxEntries: maxUnstoredRequests,
         log,
