@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { builtInSources } from './built-in-sources.ts'
 import { loadAdminToken } from './core/access/admin-token.ts'
 import { prepareDataDirectory } from './core/base/files/data-directory.ts'
 import { packageFile } from './core/base/package-file.ts'
@@ -118,6 +119,7 @@ export async function openService(
   const core = createCore(options, {
     adminSecret,
     phase,
+    builtInSources,
     features: features.map(({ name }) => name),
     feature<Opened>({ name }: { name: string }): Opened {
       const feature = opened.get(name)

@@ -11,12 +11,13 @@ import { freeBelow, freeInodesBelow } from './core/base/files/data-directory.ts'
 import { dataFiles } from './core/base/files/data-files.ts'
 import type { Log } from './core/base/log.ts'
 import { Meters } from './core/base/meters.ts'
-import type { Settings } from './core/base/settings.ts'
+import { type SettingRows, type Settings, type SettingValues, settingsOf } from './core/base/settings.ts'
 import { ResultCache } from './core/cache/result-cache.ts'
 import { WarmKeysFile } from './core/cache/warm-keys-file.ts'
 import { Catalog } from './core/catalog/catalog.ts'
 import type { CatalogRecord, RecordKind } from './core/catalog/catalog-state.ts'
 import { Items } from './core/catalog/items.ts'
+import type { NewSource } from './core/catalog/source.ts'
 import { Sources } from './core/catalog/sources.ts'
 import { Definitions } from './core/definitions/definitions.ts'
 import { type Call, onBehalfOfAll, recipeOf, resultTag } from './core/endpoints/call/call.ts'
@@ -80,6 +81,8 @@ export interface ServiceOptions {
 export interface Core {
   readonly options: ServiceOptions
   readonly settings: Settings
+  /** Settings that a feature declares. */
+  settingsOf<Rows extends SettingRows>(rows: Rows): SettingValues<Rows>
   readonly time: Timers
   readonly log: Log
   readonly meters: Meters
@@ -148,6 +151,10 @@ export interface Core {
   readonly warmKeys: WarmKeysFile
 }
 
+interface ServiceParts extends Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'features' | 'tools'> {
+  builtInSources: readonly NewSource[]
+}
+
 /** Requests for a new result that arrive within this time share one run. */
 const gatherFreshCallsMs = 2
 
@@ -163,7 +170,7 @@ const maxUnreadBytes = 256 * 2 ** 20
 /** Creates the core of a service. Nothing runs or is read yet. */
 export function createCore(
   options: ServiceOptions,
-  { adminSecret, ...service }: Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'features' | 'tools'>,
+  { adminSecret, builtInSources, ...service }: ServiceParts,
 ): Core {
   const { settings, log, time } = options
   const clock = time.wall
@@ -175,7 +182,7 @@ export function createCore(
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
 
   const catalog = new Catalog({ engine, clock, log, shared, topology })
-  const sources = new Sources(catalog, clock)
+  const sources = new Sources(catalog, clock, builtInSources)
   const hidden = () => hiddenByAny(...hooks.hiddenRows.map((condition) => condition()))
   const readTables = () => hooks.tables.readable
   const compiled = onceFor((_revision: number, tables: TableColumns['readable']) =>
@@ -340,6 +347,7 @@ export function createCore(
   })
   return {
     ...{ options, settings, time, log, meters, hooks },
+    settingsOf: (rows) => settingsOf(settings, rows),
     ...service,
     ...{ engine, topology, shared, freeBytes, adminSecret },
     ...{ catalog, definitions, sources, rules, hidden },
@@ -400,10 +408,12 @@ function noHooks(): Hooks {
     erasedKeys: [],
     projectLimits: [],
     admit: admitAll,
+    storeNotices: undefined,
     pending: undefined,
     holders: [],
     grants: [],
     followCall: undefined,
+    signsPeopleIn: false,
     callerDetails: [],
     sessionsEnded: [],
     keepDefinitions: undefined,

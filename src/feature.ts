@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { CommandIo } from './cli/kit/command-io.ts'
 import type { CommandManifest } from './cli/kit/command-manifest.ts'
+import type { Finding } from './cli/kit/finding.ts'
+import type { CoreSetting, SettingRows, Settings } from './core/base/settings.ts'
+import type { SourceDeclaration } from './core/catalog/built-in-sources.ts'
 import type { Kind, KindForm } from './core/definitions/kind.ts'
 import type { ServiceTool } from './core/http/service-tool.ts'
 import type { Core } from './core.ts'
@@ -12,9 +15,15 @@ import type { Core } from './core.ts'
 export interface Feature<Opened extends OpenFeature = OpenFeature> {
   /** The name of its folder. */
   readonly name: string
+  /** Its own settings, which stand after a setting of core in the help. */
+  readonly settings?: { readonly after: CoreSetting; rows(): Promise<SettingRows> }
+  /** Sources that it writes to. */
+  readonly sources?: readonly SourceDeclaration[]
   readonly commands?: readonly CommandManifest[]
   /** Shapes, file forms and documentation of its kinds of definitions. */
   readonly kinds?: () => Promise<readonly KindForm[]>
+  /** What `wellhead doctor` says about the settings, without a service. */
+  readonly checkSettings?: (settings: Settings) => Promise<Finding[]>
   /** Sample data for `wellhead serve --demo`. */
   readonly samples?: SampleData
   /** What a service gets of the feature. Features that stand earlier in the list are open already. */

@@ -15,7 +15,7 @@ const rooms = {
     ['cli'],
     ['workspace', 'described-server'],
     ['app'],
-    ['kinds'],
+    ['built-in-sources', 'kinds', 'settings-table'],
     ['features'],
     ['feature'],
     ['cli/kit'],

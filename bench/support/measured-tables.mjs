@@ -1,4 +1,4 @@
-import { builtInSources } from '../../build/core/catalog/built-in-sources.js'
+import { builtInSources } from '../../build/built-in-sources.js'
 import { singleServer } from '../../build/core/engine/cluster/topology.js'
 import { createSourceTable } from '../../build/core/engine/tables.js'
 

@@ -6,6 +6,7 @@ import { pino } from 'pino'
 import { startService } from '../../build/app.js'
 import { systemTime } from '../../build/core/base/clock.js'
 import { readSettings } from '../../build/core/base/settings.js'
+import { loadSettings } from '../../build/settings-table.js'
 import { atTheEnd } from './at-the-end.mjs'
 
 export async function openService({ engineNode, patience, clock, environment = {} }) {
@@ -17,7 +18,7 @@ export async function openService({ engineNode, patience, clock, environment = {
       process.kill(service.engine.pid, 'SIGKILL')
     rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
   })
-  const reading = readSettings({
+  const reading = readSettings(await loadSettings(), {
     WELLHEAD_PORT: '0',
     WELLHEAD_DATA_DIR: join(scratch, 'data'),
     WELLHEAD_ENGINE_PATIENCE: String(patience),

@@ -4,6 +4,7 @@ import { OperatorError } from '../core/base/operator-error.ts'
 import { version } from '../core/base/package-file.ts'
 import type { Feature } from '../feature.ts'
 import { features } from '../features.ts'
+import { loadSettings } from '../settings-table.ts'
 import { startHere } from './kit/command.ts'
 import { CommandFailure, type CommandIo, exitCodes } from './kit/command-io.ts'
 import type { CommandManifest } from './kit/command-manifest.ts'
@@ -21,7 +22,7 @@ const ownCommands: readonly CommandManifest[] = [
     name: 'serve',
     description: 'run the service',
     after: '',
-    load: async () => (await import('./serve/serve-command.ts')).defineServe,
+    load: async () => (await import('./serve/serve-command.ts')).defineServe(await loadSettings()),
   },
   {
     name: 'token',
@@ -149,7 +150,7 @@ export async function createProgram(
     const command = program.command(name).description(description)
     if (isWanted(name)) {
       const define = await load()
-      define(command, io)
+      define(command, io, loadSettings)
     }
   }
   return program

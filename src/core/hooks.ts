@@ -51,6 +51,8 @@ export interface Hooks {
   readonly projectLimits: ((project: string) => PlanLimits)[]
   /** Refuses lines of projects beyond their limits. The last feature that sets it decides. */
   admit: Admit
+  /** Stores entries about projects that operators should hear of. */
+  storeNotices: ((lines: Buffer, token: string) => Promise<void>) | undefined
   /** Remembers inserts under way. */
   pending: PendingInserts | undefined
 
@@ -60,6 +62,8 @@ export interface Hooks {
   readonly grants: GrantCall[]
   /** Streams the result of a call. Undefined: results cannot be followed. */
   followCall: FollowCall | undefined
+  /** Whether people sign in without a token of their own. */
+  signsPeopleIn: boolean
   /** Fields of `whoami`. */
   readonly callerDetails: CallerDetails[]
   /** Ends what a person or token has made for others, when its sessions end. */

@@ -9,6 +9,7 @@ import { createLog } from '../core/base/log.ts'
 import { engineVariables, readSettings, type Settings } from '../core/base/settings.ts'
 import type { DeployedDefinition } from '../core/definitions/step.ts'
 import type { ServiceOptions } from '../core.ts'
+import { loadSettings } from '../settings-table.ts'
 import { type FixtureFile, loadingTimeMs } from './fixture-file.ts'
 import type { EndpointTest } from './test-file.ts'
 
@@ -30,7 +31,7 @@ export async function openTemporaryService(
   const remove = () => rmSync(directory, { recursive: true, force: true })
   let now = loadingTimeMs
   try {
-    const settings = settingsFor(options.environment, directory)
+    const settings = await settingsFor(options.environment, directory)
     const time = systemTime({ now: () => now })
     const log = createLog(settings.logLevel)
     const service = await startService({ ...options, settings, time, log })
@@ -105,8 +106,8 @@ export function temporaryService(
   }
 }
 
-function settingsFor(environment: ServiceOptions['environment'], directory: string): Settings {
-  const reading = readSettings({
+async function settingsFor(environment: ServiceOptions['environment'], directory: string): Promise<Settings> {
+  const reading = readSettings(await loadSettings(), {
     ...engineVariables(environment),
     WELLHEAD_PORT: '0',
     WELLHEAD_DATA_DIR: directory,

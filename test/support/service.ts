@@ -7,6 +7,7 @@ import { readDefinitions } from '../../src/core/endpoints/definition/definition-
 import { checkIsolation } from '../../src/core/engine/cluster/isolation-check.ts'
 import { statistics } from '../../src/features/statistics/index.ts'
 import type { OpenStatistics } from '../../src/features/statistics/open.ts'
+import { loadSettings } from '../../src/settings-table.ts'
 import { defaultPatience, log } from './engines.ts'
 import { scratchDirectory } from './scratch.ts'
 import {
@@ -65,7 +66,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   const isElsewhere = environment.WELLHEAD_CLICKHOUSE_URL !== undefined
   const own = sharedServer() || isElsewhere || engine === 'embedded' ? undefined : await databaseForService()
   const server = own ?? sharedServer()
-  const reading = readSettings({
+  const reading = readSettings(await loadSettings(), {
     WELLHEAD_PORT: '0',
     WELLHEAD_DATA_DIR: choices.dataDir ?? directory?.path,
     WELLHEAD_ENGINE_PATIENCE: String(defaultPatience),

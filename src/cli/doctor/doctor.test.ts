@@ -5,8 +5,9 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { memoryIo } from '../../../test/support/memory-io.ts'
 import { scratchDirectory } from '../../../test/support/scratch.ts'
 import { writeDataVersion } from '../../core/catalog/data-version.ts'
+import type { Finding } from '../kit/finding.ts'
 import { runProgram } from '../program.ts'
-import { checkAdminToken, checkClock, checkVersions, type Finding, judgeSpace } from './doctor.ts'
+import { checkAdminToken, checkClock, checkVersions, judgeSpace } from './doctor.ts'
 
 function temporary(): string {
   const { path, remove } = scratchDirectory()

@@ -20,21 +20,17 @@ import { neededGrants } from '../../core/engine/grants.ts'
 import { queryRows, queryText } from '../../core/engine/json-rows.ts'
 import { readDisks, tableNames } from '../../core/engine/stored-tables.ts'
 import type { EngineStatus } from '../../core/http/engine-status.ts'
+import { features } from '../../features.ts'
+import { loadSettings } from '../../settings-table.ts'
 import { addExamples } from '../kit/command.ts'
 import { CommandFailure, type CommandIo } from '../kit/command-io.ts'
 import { readServiceFile } from '../kit/find-service.ts'
+import type { Finding } from '../kit/finding.ts'
 import { withOfflineEngine } from '../kit/offline-engine.ts'
 import { formatBytes, visible } from '../kit/output/format.ts'
 import { printJson } from '../kit/output/print.ts'
 import { ServiceClient } from '../kit/service-client.ts'
 import { explainStartProblem } from '../kit/start-problems.ts'
-
-export interface Finding {
-  name: string
-  status: 'ok' | 'warning' | 'problem'
-  message: string
-  advice?: string
-}
 
 export function defineDoctor(doctor: Command, io: CommandIo): void {
   doctor
@@ -62,8 +58,8 @@ async function reportHealth({ json, ...options }: DoctorOptions, io: CommandIo):
   if (!isOk) throw new CommandFailure('')
 }
 
-async function examine({ engine, ...flags }: DoctorOptions, io: CommandIo): Promise<Finding[]> {
-  const reading = readSettings(io.environment, flags)
+async function examine({ engine, ...flags }: Omit<DoctorOptions, 'json'>, io: CommandIo): Promise<Finding[]> {
+  const reading = readSettings(await loadSettings(), io.environment, { ...flags })
   const machine = [...checkVersions(io.nodeVersion), checkClock(io.clock.now())]
   if ('problems' in reading) {
     const advice = 'See docs/reference/settings.md for all settings.'
@@ -72,7 +68,8 @@ async function examine({ engine, ...flags }: DoctorOptions, io: CommandIo): Prom
   const { settings } = reading
   const client = runningService(settings, io)
   const data = checkData(settings)
-  const findings = [ok('settings', 'valid'), ...machine, ...checkSignIn(settings), ...data]
+  const ofFeatures = await Promise.all(features.map((feature) => feature.checkSettings?.(settings) ?? []))
+  const findings = [ok('settings', 'valid'), ...machine, ...ofFeatures.flat(), ...data]
   findings.push(await checkPort(settings, client))
   if (client) findings.push(await checkRunningEngine(client))
   if (engine && settings.clickhouseUrl !== undefined) {
@@ -131,14 +128,6 @@ function checkData(settings: Settings): Finding[] {
   if (existing !== dataDir || directory.status === 'problem') return [directory, space]
   const token = checkAdminToken(join(dataDir, dataFiles.adminToken), adminToken !== undefined)
   return [directory, space, token]
-}
-
-/** A customer whose account lacks the claim must not become somebody who sees every project. */
-function checkSignIn({ oidcProjectClaim: claim, oidcRoles = [] }: Settings): Finding[] {
-  const open = oidcRoles.find(({ groups }) => groups.includes('*'))
-  if (claim === undefined || !open) return []
-  const message = `Everyone without the claim ${claim} has the role ${open.role} and sees all projects, because WELLHEAD_OIDC_ROLES has ${open.role}=*.`
-  return [warning('sign-in', message, 'Name the groups of your own people instead of *.')]
 }
 
 function nearest(path: string): string {

@@ -1,12 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import {
-  flagOf,
-  readSettings,
-  type SettingName,
-  settingDefinitions,
-  settingNames,
-  variableOf,
-} from '../../core/base/settings.ts'
+import { flagOf, readSettings, type SettingRows, variableOf } from '../../core/base/settings.ts'
 import { launchHost } from '../../core/engine/embedded/launch-host.ts'
 import { features } from '../../features.ts'
 import { addExamples } from '../kit/command.ts'
@@ -21,13 +14,12 @@ SIGTERM or SIGINT: stop accepting requests, finish running ones, and exit with 0
 immediately.
 `
 
-type ServeOptions = Partial<Record<SettingName, string>> & { demo?: boolean }
+type ServeOptions = Record<string, string | undefined> & { demo?: boolean }
 
-export function defineServe(serve: Command, io: CommandIo): void {
+export const defineServe = (table: SettingRows) => (serve: Command, io: CommandIo) => {
   const available = features.find((feature) => feature.samples)?.samples
   if (available) serve.option('--demo', available.description)
-  for (const name of settingNames) {
-    const { description, default: preset } = settingDefinitions[name]
+  for (const [name, { description, default: preset }] of Object.entries(table)) {
     const value = name === 'dataDir' || name === 'engineNode' ? 'file' : 'value'
     const source = preset === undefined ? variableOf(name) : `${variableOf(name)}, default ${preset}`
     serve.option(`--${flagOf(name)} <${value}>`, `${description} (${source})`, notFlag)
@@ -35,7 +27,7 @@ export function defineServe(serve: Command, io: CommandIo): void {
   serve.addHelpText('after', help).action(async ({ demo = false, ...flags }: ServeOptions) => {
     const isApart = demo && !flags.clickhouseUrl && !io.environment.WELLHEAD_CLICKHOUSE_URL
     const dataDir = flags.dataDir ?? (io.environment.WELLHEAD_DATA_DIR || (isApart ? demoDataDir : undefined))
-    const reading = readSettings(io.environment, { ...flags, dataDir })
+    const reading = readSettings(table, io.environment, { ...flags, dataDir })
     if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
     const { settings } = reading
     const { engineNode: node = io.node, clickhouseUrl } = settings

@@ -1,4 +1,3 @@
-import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { serverAddresses } from './server-addresses.ts'
 import { parseDuration } from './text/duration.ts'
@@ -44,22 +43,6 @@ export const originList = {
 
 export function isOrigin(text: string): boolean {
   return /^https?:[^*]*$/.test(text) && URL.canParse(text) && new URL(text).origin === text
-}
-
-export function isIssuer(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { protocol, hostname, search, hash } = new URL(text)
-  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
-  return (protocol === 'https:' || (protocol === 'http:' && isHere)) && search + hash === ''
-}
-
-export function isLogo(path: string): boolean {
-  const file = statSync(path, { throwIfNoEntry: false })
-  if (!file?.isFile() || file.size > 256 * 2 ** 10) return false
-  const head = readFileSync(path).subarray(0, 1024).toString('latin1')
-  return path.endsWith('.svg')
-    ? head.includes('<svg')
-    : /\.png$/.test(path) && head.startsWith('\x89PNG\r\n\x1a\n')
 }
 
 export function isAddressList(text: string): boolean {

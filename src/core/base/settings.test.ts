@@ -1,22 +1,17 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir, totalmem } from 'node:os'
-import { join, resolve } from 'node:path'
+import { totalmem } from 'node:os'
+import { resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { mailServerOf } from './mail-server.ts'
-import { readSettings, type Settings, settingDefinitions, settingNames, variableOf } from './settings.ts'
+import { settingsReader } from '../../../test/support/settings.ts'
+import { text } from './setting-values.ts'
+import {
+  coreSettings,
+  type FeatureSettings,
+  settingsOf as ofFeature,
+  readSettings,
+  settingsTable,
+} from './settings.ts'
 
-type Given = Parameters<typeof readSettings>
-
-function settingsOf(...given: Given): Settings {
-  const reading = readSettings(...given)
-  if ('problems' in reading) throw new Error(reading.problems.join('\n'))
-  return reading.settings
-}
-
-function problemsOf(...given: Given): string[] {
-  const reading = readSettings(...given)
-  return 'problems' in reading ? reading.problems : []
-}
+const { settingsOf, problemsOf } = settingsReader(coreSettings)
 
 describe('readSettings', () => {
   test('uses every default in an empty environment', () => {
@@ -32,19 +27,10 @@ describe('readSettings', () => {
       diskReserve: 256 * 2 ** 20,
       deleteAfter: 86_400_000,
       authFailuresPerMinute: 60,
-      embedOrigins: ['*'],
       liveStreams: 1000,
       engineTimeoutFactor: 1,
-      statistics: true,
-      metrics: 'token',
       logLevel: 'info',
-      mcpWrite: false,
       sessionHours: 12,
-      oidcScopes: 'openid profile email',
-      oidcGroupsClaim: 'groups',
-      oidcCustomerScopes: ['query'],
-      oidcUnverifiedEmail: 'refuse',
-      linkDays: 90,
       logFormat: 'auto',
     })
   })
@@ -56,46 +42,6 @@ describe('readSettings', () => {
       WELLHEAD_PORT_4000_TCP: 'x',
     }
     expect(settingsOf(injected).port).toBe(4000)
-  })
-
-  test('accepts a PNG or SVG file as the logo, and a color of six digits', () => {
-    const icon = 'console/src/icon.svg'
-    const brand = {
-      WELLHEAD_BRAND_LOGO: icon,
-      WELLHEAD_BRAND_COLOR: '#0F766e',
-      WELLHEAD_BRAND_NAME: ' Blue ',
-    }
-    expect(settingsOf(brand)).toMatchObject({
-      brandLogo: resolve(icon),
-      brandColor: '#0F766e',
-      brandName: 'Blue',
-    })
-    expect(problemsOf({ WELLHEAD_BRAND_LOGO: 'package.json', WELLHEAD_BRAND_COLOR: 'red' })).toEqual([
-      'WELLHEAD_BRAND_LOGO must be a PNG or SVG file of at most 256 KiB, not "package.json".',
-      'WELLHEAD_BRAND_COLOR must be a color such as #0f766e, not "red".',
-    ])
-    const scratch = mkdtempSync(join(tmpdir(), 'wellhead-logo-'))
-    const accepts = (name: string, content: Buffer | string) => {
-      writeFileSync(join(scratch, name), content)
-      return 'settings' in readSettings({ WELLHEAD_BRAND_LOGO: join(scratch, name) })
-    }
-    mkdirSync(join(scratch, 'folder.svg'))
-    try {
-      const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-      expect([accepts('a.png', png), accepts('a.png', '<svg>'), accepts('a.txt', png)]).toEqual([
-        true,
-        false,
-        false,
-      ])
-      expect([accepts('a.svg', '<?xml?><svg>'), accepts('a.svg', png), accepts('a.svg', '')]).toEqual([
-        true,
-        false,
-        false,
-      ])
-      expect(problemsOf({ WELLHEAD_BRAND_LOGO: join(scratch, 'folder.svg') })).toHaveLength(1)
-    } finally {
-      rmSync(scratch, { recursive: true })
-    }
   })
 
   test('leaves a setting without a default undefined', () => {
@@ -117,8 +63,6 @@ describe('readSettings', () => {
       WELLHEAD_ENGINE_MEMORY: '4GiB',
       WELLHEAD_ENGINE_NODE: '/opt/node',
       WELLHEAD_ENGINE_PATIENCE: '2.5',
-      WELLHEAD_STATISTICS: 'off',
-      WELLHEAD_METRICS: 'open',
       WELLHEAD_LOG_LEVEL: 'debug',
       WELLHEAD_LOG_FORMAT: 'json',
     })
@@ -137,20 +81,11 @@ describe('readSettings', () => {
       diskReserve: 256 * 2 ** 20,
       deleteAfter: 86_400_000,
       authFailuresPerMinute: 60,
-      embedOrigins: ['*'],
       liveStreams: 1000,
       engineNode: '/opt/node',
       engineTimeoutFactor: 2.5,
-      statistics: false,
-      metrics: 'open',
       logLevel: 'debug',
-      mcpWrite: false,
       sessionHours: 12,
-      oidcScopes: 'openid profile email',
-      oidcGroupsClaim: 'groups',
-      oidcCustomerScopes: ['query'],
-      oidcUnverifiedEmail: 'refuse',
-      linkDays: 90,
       logFormat: 'json',
     })
   })
@@ -182,46 +117,6 @@ describe('readSettings', () => {
     expect(problemsOf(environment)).toEqual([expect.stringContaining(problem)])
     const all = { WELLHEAD_CLICKHOUSE_URL: 'http://a', WELLHEAD_CLICKHOUSE_CLUSTER: 'main', ...environment }
     expect(problemsOf(all)).toEqual([])
-  })
-
-  test.each([
-    [
-      'smtps://mail.example.com',
-      { host: 'mail.example.com', tls: 'implicit', port: undefined, auth: undefined },
-    ],
-    ['smtps://a:b@[::1]:1465/', { host: '::1', tls: 'implicit', port: 1465, auth: { user: 'a', pass: 'b' } }],
-    [
-      'smtp://a%40b:%C3%A4%2F@h:25',
-      { host: 'h', tls: 'required', port: 25, auth: { user: 'a@b', pass: 'ä/' } },
-    ],
-    ['smtp://mailpit:1025?tls=off', { host: 'mailpit', tls: 'off', port: 1025, auth: undefined }],
-  ])('reads the mail server %s', (WELLHEAD_SMTP_URL, expected) => {
-    expect(mailServerOf(WELLHEAD_SMTP_URL)).toEqual(expected)
-    for (const WELLHEAD_SMTP_FROM of ['alerts@example.com', 'Wellhead Älerts <alerts@example.com>']) {
-      expect(problemsOf({ WELLHEAD_SMTP_URL, WELLHEAD_SMTP_FROM })).toEqual([])
-    }
-    expect(problemsOf({ WELLHEAD_SMTP_URL })).toEqual(['WELLHEAD_SMTP_URL needs WELLHEAD_SMTP_FROM.'])
-  })
-
-  test.each([
-    ...['mail.example.com', 'https://h', 'smtp:h', 'smtp://', 'smtp://h/path', 'smtp://h#f', 'smtp://a;b'],
-    ...['smtp://hush@h', 'smtp://:hush@h', 'smtp://a:%zz@h', 'smtp://a:hush@h?tls=off', 'smtps://h?tls=off'],
-    ...['smtp://h?tls=none', 'smtp://h:99999'],
-  ])('refuses the mail server %j without showing it', (WELLHEAD_SMTP_URL) => {
-    const problems = problemsOf({ WELLHEAD_SMTP_URL, WELLHEAD_SMTP_FROM: 'a@b.example' })
-    expect(problems).toEqual([
-      expect.stringMatching(/^WELLHEAD_SMTP_URL must be [^"]+ without a password\.$/),
-    ])
-  })
-
-  test.each([
-    'alerts',
-    'a@b.example\nBcc: c@d.example',
-    'A\n<a@b.example>',
-    'a@b.example, c@d.example',
-    '<>',
-  ])('refuses the sender %j', (WELLHEAD_SMTP_FROM) => {
-    expect(problemsOf({ WELLHEAD_SMTP_URL: 'smtps://h', WELLHEAD_SMTP_FROM })).toHaveLength(1)
   })
 
   test('lists all problems together, with the expected and the actual value', () => {
@@ -354,73 +249,49 @@ describe('origins', () => {
   })
 })
 
-describe('docs/reference/settings.md', () => {
-  const page = readFileSync(new URL('../../../docs/reference/settings.md', import.meta.url), 'utf8')
-  const rows = [...page.matchAll(/^- `(\w+)` \((none|[^`)]+|`[^`]*`)\): (.+)$/gm)].map(
-    ([, variable, preset, description]) => ({ variable, preset, description }),
-  )
-
-  /** The default depends on the machine. */
-  const inWords: Partial<Record<string, string>> = { engineMemory: 'half of the memory' }
-
-  test('lists every setting with its variable and default, and no other', () => {
-    const expected = settingNames.map((name) => {
-      const { default: preset } = settingDefinitions[name]
-      return {
-        variable: variableOf(name),
-        preset: inWords[name] ?? (preset === undefined ? 'none' : `\`${preset}\``),
-        description: expect.stringMatching(/\w.*\.$/),
-      }
-    })
-    expect(rows).toEqual(expected)
-  })
-
-  test('names no variable that is not a setting', () => {
-    const known = new Set(settingNames.map(variableOf))
-    const named = new Set(page.match(/WELLHEAD_[A-Z_]*[A-Z]/g))
-    expect([...named].filter((variable) => !known.has(variable))).toEqual([])
-  })
-})
-
-describe('the settings of an issuer', () => {
-  const issuer = {
-    WELLHEAD_OIDC_ISSUER: 'https://login.example.com',
-    WELLHEAD_OIDC_CLIENT_ID: 'wellhead',
-    WELLHEAD_OIDC_CLIENT_SECRET: 'secret',
-    WELLHEAD_PUBLIC_URL: 'https://logs.example.com',
-    WELLHEAD_OIDC_ROLES: 'admin=ops, editor = dev|data,viewer=*',
+describe('settings of features', () => {
+  const row = { expected: 'a text', description: 'A row.', schema: text }
+  const late: FeatureSettings = { feature: 'late', after: 'host', rows: { lateName: row } }
+  const early: FeatureSettings = {
+    feature: 'early',
+    after: 'host',
+    rows: { earlyName: { ...row, default: 'x', needs: ['port', ['lateName', 'lateOther']] } },
   }
 
-  test('reads roles with their groups, in order', () => {
-    expect(settingsOf(issuer).oidcRoles).toEqual([
-      { role: 'admin', groups: ['ops'] },
-      { role: 'editor', groups: ['dev', 'data'] },
-      { role: 'viewer', groups: ['*'] },
-    ])
-  })
-
-  test('reads the scopes of customers', () => {
-    const scopes = {
-      WELLHEAD_OIDC_CUSTOMER_SCOPES: 'query:logs.all, search search:edge_logs dashboard:traffic',
-    }
-    const expected = ['query:logs.all', 'search', 'search:edge_logs', 'dashboard:traffic']
-    expect(settingsOf({ ...issuer, ...scopes }).oidcCustomerScopes).toEqual(expected)
+  test('stand after a setting of core, those of later features first', () => {
+    const names = Object.keys(settingsTable([early, late]))
+    expect(names.slice(0, 4)).toEqual(['host', 'lateName', 'earlyName', 'port'])
   })
 
   test.each([
-    [{ WELLHEAD_OIDC_CLIENT_ID: '' }, 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_OIDC_CLIENT_ID.'],
-    [{ WELLHEAD_PUBLIC_URL: '' }, 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_PUBLIC_URL.'],
+    [late, 'The setting lateName of the feature other is one of the feature late, too.'],
+    [{ rows: { port: row } }, 'The setting port of the feature other is one of the core, too.'],
     [
-      { WELLHEAD_OIDC_ROLES: '' },
-      'WELLHEAD_OIDC_ISSUER needs WELLHEAD_OIDC_ROLES or WELLHEAD_OIDC_PROJECT_CLAIM.',
+      { rows: { enginePatience: row } },
+      'The setting enginePatience of the feature other is one of the core, too.',
     ],
-    [{ WELLHEAD_OIDC_ROLES: 'owner=ops' }, 'WELLHEAD_OIDC_ROLES must be roles with groups'],
-    [{ WELLHEAD_OIDC_ROLES: 'admin' }, 'WELLHEAD_OIDC_ROLES must be roles with groups'],
-    [{ WELLHEAD_OIDC_CUSTOMER_SCOPES: 'query,read' }, 'WELLHEAD_OIDC_CUSTOMER_SCOPES must be query, search'],
-    [{ WELLHEAD_OIDC_CUSTOMER_SCOPES: 'admin' }, 'WELLHEAD_OIDC_CUSTOMER_SCOPES must be query, search'],
-    [{ WELLHEAD_OIDC_ISSUER: 'http://login.example.com' }, 'WELLHEAD_OIDC_ISSUER must be an https:// URL'],
-    [{ WELLHEAD_PUBLIC_URL: 'https://logs.example.com/x' }, 'WELLHEAD_PUBLIC_URL must be an origin'],
-  ])('refuses %j', (change, problem) => {
-    expect(readSettings({ ...issuer, ...change })).toEqual({ problems: [expect.stringContaining(problem)] })
+  ])('are refused if another one has the name: %o', ({ rows }, message) => {
+    const other: FeatureSettings = { feature: 'other', after: 'port', rows }
+    expect(() => settingsTable([late, other])).toThrow(message)
+  })
+
+  test('are no settings without the feature', () => {
+    expect(problemsOf({ WELLHEAD_LATE_NAME: 'x' })).toEqual([
+      'WELLHEAD_LATE_NAME is not a setting. See wellhead serve --help for all settings.',
+    ])
+    expect(() => ofFeature(settingsOf({}), early.rows)).toThrow('The setting earlyName was not read.')
+  })
+
+  test('are read with those of core, and need others', () => {
+    const table = settingsTable([early, late])
+    expect(readSettings(table, {})).toEqual({
+      problems: ['WELLHEAD_EARLY_NAME needs WELLHEAD_LATE_NAME or WELLHEAD_LATE_OTHER.'],
+    })
+    const { settingsOf } = settingsReader(table)
+    const rows = { ...early.rows, ...late.rows }
+    expect(ofFeature(settingsOf({ WELLHEAD_LATE_NAME: 'y' }), rows)).toMatchObject({
+      earlyName: 'x',
+      lateName: 'y',
+    })
   })
 })

@@ -2,18 +2,13 @@ import { totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import process from 'node:process'
 import { z } from 'zod'
-import { parameterForm } from '../../shared/names.ts'
-import { mailSender, mailServer } from './mail-server.ts'
 import {
   byteSize,
   defaultRules,
   durationMs,
   isAddressList,
-  isIssuer,
-  isLogo,
   isOrigin,
   number,
-  onOrOff,
   originList,
   text,
   wholeNumber,
@@ -23,7 +18,7 @@ import {
  * A row of the table of settings, from which flags, help and the check of docs/reference/settings.md come. Its name gives the
  * environment variable and the flag: dataDir is WELLHEAD_DATA_DIR and --data-dir.
  */
-interface SettingDefinition {
+export interface Setting {
   schema: z.ZodType<unknown, string>
   /** As a user would write it. */
   default?: string
@@ -31,6 +26,18 @@ interface SettingDefinition {
   expected: string
   description: string
   secret?: true
+  /** Settings without which this one has no effect. One of an inner list is enough. */
+  needs?: readonly (string | readonly string[])[]
+}
+
+/** Settings by name, in the order of the help. */
+export type SettingRows = Readonly<Record<string, Setting>>
+
+/** Settings of a feature. They stand after a setting of core, and before those of earlier features there. */
+export interface FeatureSettings {
+  feature: string
+  after: CoreSetting
+  rows: SettingRows
 }
 
 /** The memory limit of a container, or the memory of the machine. */
@@ -41,7 +48,7 @@ function availableMemory(): number {
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-const definitions = {
+export const coreSettings = {
   host: {
     schema: text,
     default: '127.0.0.1',
@@ -68,70 +75,6 @@ const definitions = {
     description: 'The admin token. Default: created at the first start and stored in <data>/admin-token.',
     secret: true,
   },
-  oidcIssuer: {
-    schema: z.string().refine(isIssuer),
-    expected: 'an https:// URL, or an http:// URL of this machine',
-    description: 'OpenID Connect issuer that people sign in with. Default: tokens only.',
-  },
-  oidcClientId: { schema: text, expected: 'a text', description: 'Client id of this service at the issuer.' },
-  oidcClientSecret: {
-    schema: text,
-    expected: 'a text',
-    description: 'Client secret of this service at the issuer.',
-    secret: true,
-  },
-  oidcScopes: {
-    schema: z.string().regex(/^openid( \S+)*$/),
-    default: 'openid profile email',
-    expected: 'openid, and further scopes separated by spaces',
-    description: 'Scopes that are requested from the issuer.',
-  },
-  oidcGroupsClaim: {
-    schema: text,
-    default: 'groups',
-    expected: 'the name of a claim',
-    description: 'Claim with the groups of a person: a name, or a path such as realm_access.roles.',
-  },
-  oidcRoles: {
-    schema: z
-      .string()
-      .regex(/^(?:\s*(?:admin|editor|viewer)\s*=[^=,]+(?:,|$))+$/)
-      .transform((value) =>
-        value.split(',').map((one) => {
-          const [role = '', groups = ''] = one.split('=').map((part) => part.trim())
-          return {
-            role: role as 'admin' | 'editor' | 'viewer',
-            groups: groups.split('|').map((name) => name.trim()),
-          }
-        }),
-      ),
-    expected: 'roles with groups such as admin=ops,editor=dev|data,viewer=*',
-    description:
-      'Groups of each role. A person gets the first role, from the left, that lists one of their groups; * is everyone.',
-  },
-  oidcProjectClaim: {
-    schema: text,
-    expected: 'the name of a claim',
-    description: 'Claim with the project of a tenant. A person with this claim sees only that project.',
-  },
-  oidcCustomerScopes: {
-    schema: z
-      .string()
-      .regex(/^(?:(?:search|query|(?:query|search|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})(?:[ ,]+|$))+$/)
-      .transform((value) => value.split(/[ ,]+/).filter(Boolean)),
-    default: 'query',
-    expected:
-      'query, search, query:<endpoint>, search:<source> or dashboard:<name>, or several of them separated by commas',
-    description:
-      'Scopes of people of tenants. With search, they also read whole entries of their project in published sources.',
-  },
-  oidcUnverifiedEmail: {
-    schema: z.enum(['refuse', 'allow']),
-    default: 'refuse',
-    expected: 'refuse or allow',
-    description:
-      'Whether the claim email counts as a group or project if email_verified is not true. For issuers that never send it.',
-  },
   publicUrl: {
     schema: z.string().refine(isOrigin),
     expected: 'an origin such as https://logs.example.com',
@@ -149,63 +92,11 @@ const definitions = {
     description:
       'Maximum number per minute of requests with an invalid token by address, and of sign-ins by address, token and person.',
   },
-  linkDays: {
-    ...wholeNumber(1, 3650),
-    default: '90',
-    description: 'Maximum number of days that a link to a dashboard works.',
-  },
   corsOrigins: {
     ...originList,
     description: 'Origins of web pages that may use the API, or * for all. Default: none.',
   },
-  embedOrigins: {
-    ...originList,
-    default: '*',
-    description: 'Origins of web pages that may show /embed/{name} in a frame, or * for all.',
-  },
-  brandName: {
-    schema: z.string().trim().min(1).max(40),
-    expected: 'a name of at most 40 characters',
-    description: 'Your name, instead of Wellhead in the console of tenants.',
-  },
-  brandLogo: {
-    schema: text.transform((value) => resolve(value)).refine(isLogo),
-    expected: 'a PNG or SVG file of at most 256 KiB',
-    description: 'Your logo, for the console of tenants and embedded pages.',
-  },
-  brandColor: {
-    schema: z.string().regex(/^#[0-9a-f]{6}$/i),
-    expected: 'a color such as #0f766e',
-    description: 'Your accent color there. It is made lighter or darker where it would be hard to read.',
-  },
-  alertHosts: {
-    schema: z
-      .stringFormat('hosts', /^(?:\s*(?:(?:\*\.)?[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?\s*(?:,|$))+$/)
-      .transform((value) =>
-        value
-          .toLowerCase()
-          .split(',')
-          .map((host) => host.trim()),
-      ),
-    expected: 'a comma-separated list of hosts such as hooks.internal, 10.0.0.5:8080 or *.example.com',
-    description:
-      'Hosts that alerts may notify although their addresses are not public. Default: public addresses only.',
-  },
-  alertKey: {
-    schema: z.string().min(32),
-    expected: 'at least 32 characters',
-    description:
-      'Key of the secrets of webhooks. Services that share a ClickHouse server need the same one. Default: created and stored in <data>/alert-key.',
-    secret: true,
-  },
-  smtpUrl: mailServer,
-  smtpFrom: mailSender,
   defaultRules,
-  mcpWrite: {
-    ...onOrOff,
-    default: 'off',
-    description: 'Whether /mcp has the tools check_endpoint and save_endpoint for editors and admins.',
-  },
   clickhouseUrl: {
     schema: z.string().refine(isAddressList),
     expected:
@@ -236,11 +127,13 @@ const definitions = {
     schema: z.string().regex(/^[A-Za-z_][\w-]*$/),
     expected: 'the name of a cluster',
     description: 'Name of the ClickHouse cluster. Default: a single server.',
+    needs: ['clickhouseUrl'],
   },
   clickhouseQuorum: {
     ...wholeNumber(1, 100),
     description:
       'Number of replicas that store entries before they are acknowledged. Default: 2, or 1 if a shard has one replica.',
+    needs: ['clickhouseCluster'],
   },
   engineMemory: {
     schema: byteSize.refine((value) => value >= 512 * 2 ** 20),
@@ -283,23 +176,6 @@ const definitions = {
     description:
       'Multiplies the time limits of waiting queries and of an engine without response. For slow machines.',
   },
-  planParameter: {
-    schema: z.string().regex(parameterForm),
-    expected: 'the name of a parameter, such as project_tier',
-    description:
-      'Parameter of endpoints that is fixed to the name of the plan, for all tokens of a project with a plan. Default: none.',
-  },
-  statistics: {
-    ...onOrOff,
-    default: 'on',
-    description: 'Records requests to endpoints for statistics, metrics and the list of slow requests.',
-  },
-  metrics: {
-    schema: z.enum(['token', 'open']),
-    default: 'token',
-    expected: 'token or open',
-    description: 'Who can read /metrics: token for admins, open for everyone.',
-  },
   logLevel: {
     schema: z.enum(logLevels),
     default: 'info',
@@ -313,27 +189,45 @@ const definitions = {
     description:
       'Form of log lines: json, text for people, or auto for text on a terminal and json elsewhere.',
   },
-} satisfies Record<string, SettingDefinition>
+} satisfies SettingRows
 
-type Definitions = typeof definitions
+export type CoreSetting = keyof typeof coreSettings
 
-export type SettingName = keyof Definitions
+type Value<S extends Setting> = z.output<S['schema']> | (S extends { default: string } ? never : undefined)
 
-type Value<D extends SettingDefinition> =
-  | z.output<D['schema']>
-  | (D extends { default: string } ? never : undefined)
+export type SettingValues<Rows extends SettingRows> = Readonly<{ [N in keyof Rows]: Value<Rows[N]> }>
 
-export type Settings = Readonly<{ [N in SettingName]: Value<Definitions[N]> }>
+/** Settings that core reads. The object has those of features as well, which `settingsOf` returns. */
+export type Settings = SettingValues<typeof coreSettings>
 
-export const settingDefinitions: Record<SettingName, SettingDefinition> = definitions
+/** All settings. Throws if two have the same name. */
+export function settingsTable(ofFeatures: readonly FeatureSettings[]): SettingRows {
+  const table: [name: string, row: Setting][] = Object.entries(coreSettings)
+  const owners = new Map(table.map(([name]) => [variableOf(name), 'the core']))
+  for (const { feature, after, rows } of ofFeatures) {
+    const added = Object.entries(rows)
+    for (const [name] of added) {
+      const owner = owners.get(variableOf(name))
+      if (owner) throw new Error(`The setting ${name} of the feature ${feature} is one of ${owner}, too.`)
+      owners.set(variableOf(name), `the feature ${feature}`)
+    }
+    table.splice(table.findIndex(([name]) => name === after) + 1, 0, ...added)
+  }
+  return Object.fromEntries(table)
+}
 
-export const settingNames = Object.keys(settingDefinitions) as SettingName[]
+/** The values of settings that a feature declares. Throws if they were read without the feature. */
+export function settingsOf<Rows extends SettingRows>(settings: Settings, rows: Rows): SettingValues<Rows> {
+  const unread = Object.keys(rows).find((name) => rows[name]?.default !== undefined && !(name in settings))
+  if (unread) throw new Error(`The setting ${unread} was not read.`)
+  return settings as unknown as SettingValues<Rows>
+}
 
-export function variableOf(name: SettingName): string {
+export function variableOf(name: string): string {
   return `WELLHEAD_${flagOf(name).replaceAll('-', '_').toUpperCase()}`
 }
 
-export function flagOf(name: SettingName): string {
+export function flagOf(name: string): string {
   // The name that deployments use.
   if (name === 'engineTimeoutFactor') return 'engine-patience'
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
@@ -347,59 +241,47 @@ export function engineVariables(environment: Readonly<Record<string, string | un
 
 /** Flags override the environment, which overrides defaults. Reports all problems together. */
 export function readSettings(
-  environment: Record<string, string | undefined>,
-  flags: Partial<Record<SettingName, string | undefined>> = {},
+  table: SettingRows,
+  environment: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Record<string, string | undefined>> = {},
 ): { settings: Settings } | { problems: string[] } {
   const problems: string[] = []
   const values: Record<string, unknown> = {}
-  const known = new Set(settingNames.map(variableOf))
+  const known = new Set(Object.keys(table).map(variableOf))
   for (const variable of Object.keys(environment)) {
     const ours = variable.startsWith('WELLHEAD_') && !foreignVariable.test(variable)
     if (ours && !known.has(variable) && !clientVariables.has(variable)) {
       problems.push(`${variable} is not a setting. See wellhead serve --help for all settings.`)
     }
   }
-  for (const name of settingNames) {
-    const definition = settingDefinitions[name]
+  for (const [name, setting] of Object.entries(table)) {
     const flag = flags[name]
     // An empty variable counts as unset, as in most tools.
     const fromEnvironment = environment[variableOf(name)] || undefined
     const injected = name === 'port' && foreignValue.test(fromEnvironment ?? '')
-    const written = flag ?? (injected ? undefined : fromEnvironment) ?? definition.default
+    const written = flag ?? (injected ? undefined : fromEnvironment) ?? setting.default
     if (written === undefined) continue
-    const parsed = definition.schema.safeParse(written)
+    const parsed = setting.schema.safeParse(written)
     if (parsed.success) {
       values[name] = parsed.data
       continue
     }
     const where = flag === undefined ? variableOf(name) : `--${flagOf(name)}`
-    const shown = definition.secret ? '' : `, not "${written}"`
-    problems.push(`${where} must be ${definition.expected}${shown}.`)
+    const shown = setting.secret ? '' : `, not "${written}"`
+    problems.push(`${where} must be ${setting.expected}${shown}.`)
   }
   if (problems.length > 0) return { problems }
-  const settings = Object.freeze(values) as Settings
-  const missing = missingSetting(settings)
-  return missing === undefined ? { settings } : { problems: [missing] }
+  const missing = missingSetting(table, values)
+  return missing === undefined ? { settings: Object.freeze(values) as Settings } : { problems: [missing] }
 }
 
-/** Settings that have no effect without another. */
-const needs = [
-  ['clickhouseCluster', 'clickhouseUrl'],
-  ['clickhouseQuorum', 'clickhouseCluster'],
-  ['smtpUrl', 'smtpFrom'],
-  ['smtpFrom', 'smtpUrl'],
-  ['oidcIssuer', 'oidcClientId'],
-  ['oidcIssuer', 'oidcClientSecret'],
-  ['oidcIssuer', 'publicUrl'],
-] as const
-
-function missingSetting(settings: Settings): string | undefined {
-  const [name, needed] = needs.find(([one, other]) => settings[one] && !settings[other]) ?? []
-  if (name && needed) return `${variableOf(name)} needs ${variableOf(needed)}.`
-  if (settings.oidcIssuer === undefined) return undefined
-  // Without them, nobody could sign in. Nobody has a role by default: an issuer may know the whole world.
-  if (settings.oidcRoles !== undefined || settings.oidcProjectClaim !== undefined) return undefined
-  return 'WELLHEAD_OIDC_ISSUER needs WELLHEAD_OIDC_ROLES or WELLHEAD_OIDC_PROJECT_CLAIM.'
+function missingSetting(table: SettingRows, values: Record<string, unknown>): string | undefined {
+  for (const [name, { needs = [] }] of Object.entries(table)) {
+    if (!values[name]) continue
+    const missing = needs.map((need) => [need].flat()).find((names) => !names.some((other) => values[other]))
+    if (missing) return `${variableOf(name)} needs ${missing.map(variableOf).join(' or ')}.`
+  }
+  return undefined
 }
 
 /** Kubernetes sets such variables in every container for a service named wellhead; those with TEST are for the tests. */

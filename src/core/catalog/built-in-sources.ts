@@ -1,24 +1,24 @@
+import type { z } from 'zod'
 import sources from './built-in-sources.json' with { type: 'json' }
-import { newSourceShape } from './source.ts'
+import { isWrittenByService, reservedSources } from './reserved-sources.ts'
+import { type NewSource, newSourceShape } from './source.ts'
 
-/** Holds rejected entries of all sources. Only the service writes to it. */
-export const quarantineSource = 'quarantine'
-/** Holds OpenTelemetry records that name no source. */
-export const otelSource = 'otel_logs'
-/** Holds requests to endpoints. Only the service writes to it. */
-export const callsSource = 'endpoint_requests'
-/** Holds changes of alerts and their deliveries. Only the service writes to it. */
-export const alertsSource = 'alert_events'
-/** Holds who changed what. Only the service writes to it, and only admins read it. */
-export const auditSource = 'audit_events'
-
-export function isWrittenByService(source: string): boolean {
-  return [quarantineSource, callsSource, alertsSource, auditSource].includes(source)
-}
+/** A source that a feature writes to. */
+export type SourceDeclaration = z.input<typeof newSourceShape>
 
 /** The sources that exist from the first start. Their aliases are the names that existing senders use. */
-export const builtInSources = sources.map((source) => newSourceShape.parse(source))
+export function withBuiltInSources(ofFeatures: readonly SourceDeclaration[]): NewSource[] {
+  for (const { name } of ofFeatures) {
+    if (!isWrittenByService(name))
+      throw new Error(`The source ${name} of a feature must be in reserved-sources.json.`)
+    if (ofFeatures.filter((other) => other.name === name).length > 1)
+      throw new Error(`Two features have the source ${name}.`)
+  }
+  const inOrder = reservedSources.flatMap(({ name }) => ofFeatures.filter((source) => source.name === name))
+  return [...sources, ...inOrder].map((source) => newSourceShape.parse(source))
+}
 
+/** Whether a source cannot be deleted. */
 export function isBuiltIn(name: string): boolean {
-  return builtInSources.some((source) => source.name === name)
+  return sources.some((source) => source.name === name) || isWrittenByService(name)
 }

@@ -22,15 +22,15 @@ import {
   storedColumns,
 } from '../engine/tables.ts'
 import { restName } from '../sql/paths.ts'
-import { builtInSources } from './built-in-sources.ts'
 import type { Catalog } from './catalog.ts'
 import { type ItemChange, Items, namesOf } from './items.ts'
-import { readSource, type Source, sourceRecords, type TypedColumn } from './source.ts'
+import { type NewSource, readSource, type Source, sourceRecords, type TypedColumn } from './source.ts'
 
 /** The current sources, in memory. Every change is in the catalog before it takes effect. */
 export class Sources extends Items<Source> {
   readonly #catalog: Catalog
   readonly #clock: Clock
+  readonly #builtIn: readonly NewSource[]
   /** Deleted sources whose tables may still exist. */
   readonly #leftovers = new Set<string>()
   /** Columns that were added before their source was stored, by source. */
@@ -41,10 +41,11 @@ export class Sources extends Items<Source> {
   /** Older servers have no index that finds words. */
   #findsWords = true
 
-  constructor(catalog: Catalog, clock: Clock) {
+  constructor(catalog: Catalog, clock: Clock, builtIn: readonly NewSource[]) {
     super(catalog, sourceRecords, readSource)
     this.#catalog = catalog
     this.#clock = clock
+    this.#builtIn = builtIn
   }
 
   /** Sets what follows from dropping the table of a source. Until then, queries could read it. */
@@ -62,7 +63,7 @@ export class Sources extends Items<Source> {
     await this.#matchIndexes(wanted)
     await this.#extendRetentions(wanted)
     for (const source of wanted) this.set(source)
-    const missing = builtInSources.filter((source) => !this.named(source.name))
+    const missing = this.#builtIn.filter((source) => !this.named(source.name))
     if (missing.length > 0) {
       const created_at = new Date(this.#clock.now()).toISOString()
       const changes = missing.map((source) => {

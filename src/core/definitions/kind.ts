@@ -35,6 +35,11 @@ export interface DefinitionChange {
   column?: string
 }
 
+/** A change that can break other definitions, all of one folder. */
+export function affectedChange(folder: string, message: string): DefinitionChange {
+  return { kind: `${folder}_affected`, breaking: true, message }
+}
+
 /** All definitions as they will be after a change, by folder. */
 export interface NextDefinitions {
   list<Item extends Saved>(folder: string): readonly Item[]

@@ -4,7 +4,7 @@ import { invalidQuery, WellheadError } from '../base/errors.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { refuseLarge } from '../catalog/catalog-log.ts'
 import { namesOf } from '../catalog/items.ts'
-import type { Kind, Saved } from './kind.ts'
+import { affectedChange, type Kind, type Saved } from './kind.ts'
 import { NextState } from './next-state.ts'
 import { refuseSharedNames } from './shared-names.ts'
 import { catalogChanges, naming, type Refused, type Step, type Wanted } from './step.ts'
@@ -115,7 +115,7 @@ async function readAgain(
           if (!(error instanceof WellheadError)) throw error
           const reason = mayReadItem(terms.by, kinds, kind, item) ? `: ${error.message}` : '.'
           const message = `${shownName(terms.by, kinds, kind, item)} would no longer work${reason}`
-          cause.changes.push({ kind: `${kind.folder}_affected`, breaking: true, message })
+          cause.changes.push(affectedChange(kind.folder, message))
         }
       }
     }

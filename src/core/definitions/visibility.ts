@@ -1,5 +1,5 @@
 import { forbidden, type WellheadError } from '../base/errors.ts'
-import { auditSource } from '../catalog/built-in-sources.ts'
+import { auditSource } from '../catalog/reserved-sources.ts'
 import { queryOf } from '../sql/query.ts'
 import type { Kind, Saved } from './kind.ts'
 

@@ -1,5 +1,5 @@
 import { sourceNotFound, tooLarge } from '../base/errors.ts'
-import { quarantineSource } from '../catalog/built-in-sources.ts'
+import { quarantineSource } from '../catalog/reserved-sources.ts'
 import type { EntryReader } from './entry.ts'
 import { type EntryBatch, EntryBatchWriter, type EntrySink } from './entry-batch.ts'
 import type { EntryNature } from './entry-terms.ts'

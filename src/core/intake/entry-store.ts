@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Arrivals } from '../base/arrivals.ts'
 import { internal } from '../base/errors.ts'
-import { auditSource, quarantineSource } from '../catalog/built-in-sources.ts'
+import { auditSource, quarantineSource } from '../catalog/reserved-sources.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type Admission, type Admit, overLimitReason, type PendingInserts } from './admission.ts'
 import { Committer } from './committer.ts'

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { emailAddress } from '../../core/base/mail-server.ts'
 import { parseDuration } from '../../core/base/text/duration.ts'
 import { isoInstant, valuesText } from '../../core/base/validation.ts'
 import type { CatalogRecord } from '../../core/catalog/catalog-state.ts'
 import { readerOf } from '../../core/definitions/kind.ts'
 import { definitionShape as endpointShape, seconds } from '../../core/endpoints/definition/definition.ts'
 import { type Condition, parseCondition } from './condition.ts'
+import { emailAddress } from './mail-server.ts'
 
 const maxTargets = 10
 const aMonth = 30 * 86_400

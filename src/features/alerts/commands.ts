@@ -5,10 +5,10 @@ import { entryText, type LoggedEntry, searchEntries } from '../../cli/kit/logs/s
 import { visible } from '../../cli/kit/output/format.ts'
 import { type ListColumn, printFields, printList, shortTime } from '../../cli/kit/output/print.ts'
 import { apiPath } from '../../cli/kit/service-client.ts'
-import { alertsSource } from '../../core/catalog/built-in-sources.ts'
 import { beginningOfTime } from '../../shared/timestamps.ts'
 import type { AlertView } from './alert-kind.ts'
 import type { AlertTests } from './alert-tests.ts'
+import { alertsSource } from './source.ts'
 
 type AlertTest = Awaited<ReturnType<AlertTests['test']>>
 
@@ -45,7 +45,7 @@ export function defineAlert(alert: Command, io: CommandIo): void {
       const shown = await client.json<AlertView>('GET', apiPath('alerts', name))
       const events: LoggedEntry[] = []
       const search = { query: `alert_id:"${shown.id}"`, from: beginningOfTime }
-      const found = searchEntries(client, alertsSource, search, shownEvents)
+      const found = searchEntries(client, alertsSource.name, search, shownEvents)
       for await (const { entry } of found) events.push(entry)
       return { ...shown, events }
     },

@@ -1,8 +1,14 @@
 import type { Feature } from '../../feature.ts'
 import type { OpenAlerts } from './open.ts'
+import { alertsSource } from './source.ts'
 
 export const alerts: Feature<OpenAlerts> = {
   name: 'alerts',
+  sources: [alertsSource],
+  settings: {
+    after: 'corsOrigins',
+    rows: async () => (await import('./settings.ts')).alertSettings,
+  },
   commands: [
     {
       name: 'alert',

@@ -1,5 +1,5 @@
 import type { NodemailerError } from 'nodemailer/lib/errors'
-import { mailServerOf, senderOf } from '../../core/base/mail-server.ts'
+import { mailServerOf, senderOf } from './mail-server.ts'
 import { maxResponseLength } from './target.ts'
 
 export const noMailServer = 'Email needs the settings WELLHEAD_SMTP_URL and WELLHEAD_SMTP_FROM.'

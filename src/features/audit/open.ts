@@ -1,4 +1,4 @@
-import { auditSource } from '../../core/catalog/built-in-sources.ts'
+import { auditSource } from '../../core/catalog/reserved-sources.ts'
 import type { Core } from '../../core.ts'
 import { Audit } from './audit.ts'
 

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { addExamples, addServiceAction, addServiceOptions } from '../../cli/kit/command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../../cli/kit/command-io.ts'
+import type { LoadSettings } from '../../cli/kit/command-manifest.ts'
 import { startEngine, withOfflineEngine } from '../../cli/kit/offline-engine.ts'
 import { formatBytes, plural } from '../../cli/kit/output/format.ts'
 import { printJson, printList } from '../../cli/kit/output/print.ts'
@@ -13,7 +14,7 @@ import { dataFiles } from '../../core/base/files/data-files.ts'
 import { isDiskFull } from '../../core/base/files/disk.ts'
 import { createLog } from '../../core/base/log.ts'
 import { OperatorError } from '../../core/base/operator-error.ts'
-import { readSettings, type Settings } from '../../core/base/settings.ts'
+import { readSettings, type SettingRows, type Settings } from '../../core/base/settings.ts'
 import { ownVersion } from '../../core/catalog/data-version.ts'
 import { readDone } from '../../core/catalog/migrations.ts'
 import { serverEngine, topologyOf } from '../../core/engine/cluster/cluster-engine.ts'
@@ -53,7 +54,7 @@ export function defineBackup(backup: Command, io: CommandIo): void {
   })
 }
 
-export function defineRestore(command: Command, io: CommandIo): void {
+export function defineRestore(command: Command, io: CommandIo, loadSettings: LoadSettings): void {
   command
     .argument('<directory>', 'backup directory')
     .requiredOption('--data-dir <directory>', 'new data directory')
@@ -62,17 +63,19 @@ export function defineRestore(command: Command, io: CommandIo): void {
     .option('--no-open', 'do not open the data with the engine to count its rows')
     .option('--json', 'print the manifest as JSON')
     .addHelpText('after', restoreHelp)
-    .action((directory: string, options: RestoreOptions) => restore(directory, options, io))
+    .action((directory: string, options: RestoreOptions) => restore(directory, options, io, loadSettings))
   addExamples(command, 'wellhead restore backups/2026-01-31 --data-dir ./restored')
 }
 
-export function defineCopy(copy: Command, io: CommandIo): void {
+export function defineCopy(copy: Command, io: CommandIo, loadSettings: LoadSettings): void {
   copy
     .requiredOption('--from <directory>', 'data directory of a stopped service')
     .option('--to <url>', 'ClickHouse server or nodes, as for serve (default: WELLHEAD_CLICKHOUSE_URL)')
     .option('--json', 'print JSON')
     .addHelpText('after', copyHelp)
-    .action((options: CopyOptions) => copyToServer(options, io))
+    .action(async (options: CopyOptions) =>
+      copyToServer(settingsOf(await loadSettings(), options, io), options, io),
+    )
   addExamples(copy, 'wellhead copy --from ./data --to https://wellhead@clickhouse.example.com:8443')
 }
 
@@ -110,13 +113,18 @@ async function backUp(client: ServiceClient, directory: string, { json }: { json
   }
 }
 
-async function restore(directory: string, options: RestoreOptions, io: CommandIo): Promise<void> {
+async function restore(
+  directory: string,
+  options: RestoreOptions,
+  io: CommandIo,
+  loadSettings: LoadSettings,
+): Promise<void> {
   const target = resolve(io.cwd, options.dataDir)
   const progress = new Progress('Restoring', io)
   let needsKey = true
   const check = async (dataDir: string, expected: Manifest) => {
     progress.end()
-    needsKey = await openAndCheck(dataDir, expected, io)
+    needsKey = await openAndCheck(dataDir, expected, io, await loadSettings())
   }
   try {
     const manifest = await restoreBackup({
@@ -156,8 +164,13 @@ async function restore(directory: string, options: RestoreOptions, io: CommandIo
 }
 
 /** Opens the restored data with the engine and compares the rows with the manifest. Resolves to whether alerts have webhooks. */
-async function openAndCheck(dataDir: string, manifest: Manifest, io: CommandIo): Promise<boolean> {
-  const reading = readSettings(io.environment, { dataDir })
+async function openAndCheck(
+  dataDir: string,
+  manifest: Manifest,
+  io: CommandIo,
+  table: SettingRows,
+): Promise<boolean> {
+  const reading = readSettings(table, io.environment, { dataDir })
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   const advice = ' Use --no-open to restore the data without opening it.'
   return withOfflineEngine(reading.settings, io, { dataDir, advice }, async (engine) => {
@@ -200,8 +213,7 @@ interface CopyOptions {
 
 const chunkRows = 10_000
 
-async function copyToServer(options: CopyOptions, io: CommandIo): Promise<void> {
-  const settings = settingsOf(options, io)
+async function copyToServer(settings: CopySettings, options: CopyOptions, io: CommandIo): Promise<void> {
   const { dataDir } = settings
   const { signal, clock } = io
   const progress = new Progress('Copying', io)
@@ -230,8 +242,8 @@ async function copyToServer(options: CopyOptions, io: CommandIo): Promise<void> 
 
 type CopySettings = Settings & { clickhouseUrl: string }
 
-function settingsOf({ from, to }: CopyOptions, io: CommandIo): CopySettings {
-  const reading = readSettings(io.environment, { dataDir: resolve(io.cwd, from), clickhouseUrl: to })
+function settingsOf(table: SettingRows, { from, to }: CopyOptions, io: CommandIo): CopySettings {
+  const reading = readSettings(table, io.environment, { dataDir: resolve(io.cwd, from), clickhouseUrl: to })
   if ('problems' in reading) {
     throw usageFailure(reading.problems.join('\n').replace('--clickhouse-url', '--to'))
   }

@@ -3,5 +3,9 @@ import type { OpenConsole } from './open.ts'
 
 export const consolePages: Feature<OpenConsole> = {
   name: 'console',
+  settings: {
+    after: 'corsOrigins',
+    rows: async () => (await import('./settings.ts')).consoleSettings,
+  },
   open: async (core) => (await import('./open.ts')).openConsole(core),
 }

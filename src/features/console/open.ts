@@ -4,15 +4,16 @@ import { packageFile } from '../../core/base/package-file.ts'
 import type { Core } from '../../core.ts'
 import { addDocsRoutes } from './docs-routes.ts'
 import { addConsoleRoutes, readConsoleFiles, withBrand } from './routes.ts'
+import { consoleSettings } from './settings.ts'
 
 /** Read once for all services of a process. */
 const builtFiles = onFirstUse(() => readConsoleFiles(packageFile('dist/console')))
 
 export type OpenConsole = Awaited<ReturnType<typeof openConsole>>
 
-export async function openConsole({ settings, endpoints, features }: Core) {
-  const signsPeopleIn = features.includes('people') && settings.oidcIssuer !== undefined
-  const files = withBrand(builtFiles(), { ...settings, signsPeopleIn })
+export async function openConsole({ settingsOf, endpoints, hooks }: Core) {
+  const settings = settingsOf(consoleSettings)
+  const files = withBrand(builtFiles(), { ...settings, signsPeopleIn: hooks.signsPeopleIn })
   return {
     routes(server: FastifyInstance) {
       addDocsRoutes(server, { endpoints, brandName: settings.brandName })

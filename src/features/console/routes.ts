@@ -3,7 +3,6 @@ import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { notFound } from '../../core/base/errors.ts'
-import type { Settings } from '../../core/base/settings.ts'
 import { pathOf } from '../../core/http/request-recorder.ts'
 import {
   fileResponses,
@@ -160,7 +159,12 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
 }
 
 /** What the page shows before anybody is signed in. */
-type Brand = Pick<Settings, 'brandName' | 'brandLogo' | 'brandColor'> & { signsPeopleIn: boolean }
+interface Brand {
+  brandName: string | undefined
+  brandLogo: string | undefined
+  brandColor: string | undefined
+  signsPeopleIn: boolean
+}
 
 /** The files of the console as they are built. */
 export function readConsoleFiles(directory: string): ConsoleFiles {

@@ -7,6 +7,7 @@ import { dashboards as dashboardKind } from './dashboard-kind.ts'
 import { Links } from './links.ts'
 import { panelCalls } from './panel-access.ts'
 import { addDashboardRoutes } from './routes.ts'
+import { dashboardSettings } from './settings.ts'
 
 export type OpenDashboards = Awaited<ReturnType<typeof openDashboards>>
 
@@ -14,7 +15,12 @@ export async function openDashboards(core: Core) {
   const { catalog, access, time, settings, endpoints, definitions, hot, streams, hooks } = core
   const { publicUrl } = settings
   const dashboards = core.items(dashboardKind, readDashboard)
-  const links = new Links({ catalog, access, clock: time.wall, maxDays: settings.linkDays })
+  const links = new Links({
+    catalog,
+    access,
+    clock: time.wall,
+    maxDays: core.settingsOf(dashboardSettings).linkDays,
+  })
   hooks.grants.push(panelCalls({ endpoints, dashboards }))
   hooks.callerDetails.push(dashboardDetails(dashboards, endpoints))
   hooks.sessionsEnded.push((id, by) => links.deleteMadeBy(id, by))

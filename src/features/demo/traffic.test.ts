@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { builtInSources } from '../../core/catalog/built-in-sources.ts'
+import { builtInSources } from '../../built-in-sources.ts'
 import { readEntry } from '../../core/intake/entry-batch.ts'
 import { demoSources, demoTraffic } from './traffic.ts'
 import { projects } from './world.ts'

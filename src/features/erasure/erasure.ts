@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidParameter } from '../../core/base/errors.ts'
 import { isoInstant, readShape, text } from '../../core/base/validation.ts'
-import { alertsSource, auditSource, quarantineSource } from '../../core/catalog/built-in-sources.ts'
+import { auditSource, projectPathsOf, quarantineSource } from '../../core/catalog/reserved-sources.ts'
 import { projectKeys, type Source } from '../../core/catalog/source.ts'
 import { cutoffShape } from '../../core/engine/removed-rows.ts'
 import { maxProjectLength } from '../../core/intake/line-projects.ts'
@@ -109,9 +109,8 @@ export function erasedSql(
 function ownSql(project: string, table: string, sources: Iterable<ErasedSource>): string {
   if (table === quarantineSource) return quarantinedSql(project, sources)
   const own = `project = ${sqlText(project)}`
-  if (table !== alertsSource) return own
-  // Of alerts on behalf of the project, and of groups that name it.
-  const paths = ["'project'", "'key', 'project'"]
+  const paths = projectPathsOf(table).map((keys) => keys.map(sqlText).join(', '))
+  if (paths.length === 0) return own
   const named = paths.map((path) => `JSONExtractString(metadata, ${path}) = ${sqlText(project)}`)
   return `(${[own, ...named].join(' OR ')})`
 }

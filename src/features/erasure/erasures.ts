@@ -3,7 +3,7 @@ import type { Timers } from '../../core/base/clock.ts'
 import { rateLimited, resourceNotFound } from '../../core/base/errors.ts'
 import type { Log } from '../../core/base/log.ts'
 import { repeat } from '../../core/base/repeat.ts'
-import { alertsSource } from '../../core/catalog/built-in-sources.ts'
+import { projectPathsOf } from '../../core/catalog/reserved-sources.ts'
 import type { Topology } from '../../core/engine/cluster/topology.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { queryRows, writeJsonRows } from '../../core/engine/json-rows.ts'
@@ -380,8 +380,8 @@ export class Erasures {
     const byTable = new Map<string, { sql: string; project: string | undefined }[]>()
     for (const erasure of this.#running()) {
       for (const { table, sql } of this.#tables(erasure)) {
-        // An alert of one project can be about another.
-        const project = table === alertsSource ? undefined : erasure.project
+        // An entry of one project can be about another.
+        const project = projectPathsOf(table).length > 0 ? undefined : erasure.project
         byTable.set(table, [...(byTable.get(table) ?? []), { sql: `(${sql})`, project }])
       }
     }

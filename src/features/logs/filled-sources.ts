@@ -1,6 +1,6 @@
 import type { EntryReader } from '../../core/access/entry-reader.ts'
 import { WellheadError } from '../../core/base/errors.ts'
-import { quarantineSource } from '../../core/catalog/built-in-sources.ts'
+import { quarantineSource } from '../../core/catalog/reserved-sources.ts'
 import type { Source } from '../../core/catalog/source.ts'
 import { type EntryQueries, tableOf } from './entry-queries.ts'
 

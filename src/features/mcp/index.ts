@@ -3,6 +3,10 @@ import type { OpenMcp } from './open.ts'
 
 export const mcp: Feature<OpenMcp> = {
   name: 'mcp',
+  settings: {
+    after: 'defaultRules',
+    rows: async () => (await import('./settings.ts')).mcpSettings,
+  },
   commands: [
     {
       name: 'mcp',

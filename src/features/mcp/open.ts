@@ -3,6 +3,7 @@ import type { Core } from '../../core.ts'
 import { logs } from '../logs/index.ts'
 import { sources } from '../sources/index.ts'
 import { addMcpRoutes } from './routes.ts'
+import { mcpSettings } from './settings.ts'
 
 export type OpenMcp = Awaited<ReturnType<typeof openMcp>>
 
@@ -15,7 +16,7 @@ export async function openMcp(core: Core) {
         sources: core.feature(sources).info,
         search: core.feature(logs).search,
         corsOrigins: settings.corsOrigins ?? [],
-        mcpWrite: settings.mcpWrite,
+        mcpWrite: core.settingsOf(mcpSettings).mcpWrite,
         tools: () => core.tools(),
       }),
   }

@@ -5,27 +5,30 @@ import { addAuthRoutes } from './auth-routes.ts'
 import { Oidc, type OidcSettings } from './oidc.ts'
 import { People } from './people.ts'
 import { addPeopleRoutes } from './routes.ts'
+import { peopleSettings } from './settings.ts'
 
 export type OpenPeople = Awaited<ReturnType<typeof openPeople>>
 
 export async function openPeople(core: Core) {
   const { catalog, access, settings, time, log, adminSecret: secret, cookies, hooks } = core
   const { audit } = core.feature(auditFeature)
+  const own = core.settingsOf(peopleSettings)
   const people = new People({
     ...{ catalog, access },
-    customerScopes: settings.oidcCustomerScopes,
+    customerScopes: own.oidcCustomerScopes,
     async sessionsEnded(id, by) {
       for (const ended of hooks.sessionsEnded) await ended(id, by)
     },
   })
   hooks.holders.push((id) => people.find(id))
   // The issuer needs the other settings, which are checked together.
-  const oidcSettings = { ...settings, oidcRoles: settings.oidcRoles ?? [] } as OidcSettings
+  const oidcSettings = { ...settings, ...own, oidcRoles: own.oidcRoles ?? [] } as OidcSettings
   /** Undefined: people sign in with tokens only. */
   const oidc =
-    settings.oidcIssuer === undefined
+    own.oidcIssuer === undefined
       ? undefined
       : new Oidc({ settings: oidcSettings, secret, clock: time.wall, log })
+  hooks.signsPeopleIn = oidc !== undefined
   return {
     routes(server: FastifyInstance) {
       addAuthRoutes(server, { access, cookies, people, oidc, audit })

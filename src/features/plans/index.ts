@@ -3,6 +3,10 @@ import type { OpenPlans } from './open.ts'
 
 export const plans: Feature<OpenPlans> = {
   name: 'plans',
+  settings: {
+    after: 'engineTimeoutFactor',
+    rows: async () => (await import('./settings.ts')).planSettings,
+  },
   commands: [
     {
       name: 'project',

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { PlanLimits } from '../../core/access/caller.ts'
-import { alertsSource } from '../../core/catalog/built-in-sources.ts'
 import type { Core } from '../../core.ts'
 import { audit as auditFeature } from '../audit/index.ts'
 import { sources as sourcesFeature } from '../sources/index.ts'
@@ -15,12 +14,14 @@ import { ProjectUsage } from './project-usage.ts'
 import { Quotas } from './quotas.ts'
 import { startRetentionSweep } from './retention-sweep.ts'
 import { addProjectRoutes } from './routes.ts'
+import { planSettings } from './settings.ts'
 import { UsageJournal } from './usage-journal.ts'
 
 export type OpenPlans = Awaited<ReturnType<typeof openPlans>>
 
 export async function openPlans(core: Core) {
   const { options, engine, time, log, shared, settings, catalog, sources, access, topology, hooks } = core
+  const { planParameter } = core.settingsOf(planSettings)
   const { audit } = core.feature(auditFeature)
   const { hiddenEntries } = core.feature(sourcesFeature)
   const definitions = core.items(planKind, readPlan)
@@ -39,7 +40,6 @@ export async function openPlans(core: Core) {
   addProjectMeters(core.meters, usage)
   hooks.projectLimits.push((project): PlanLimits => {
     const { name, retention_days, requests_per_minute } = planOf(project)
-    const { planParameter } = settings
     return {
       retentionDays: retention_days ?? undefined,
       requestsPerMinute: requests_per_minute ?? undefined,
@@ -67,7 +67,7 @@ export async function openPlans(core: Core) {
         },
       }),
     async load() {
-      usage.storeReports(core.appendTo(alertsSource))
+      if (hooks.storeNotices) usage.storeReports(hooks.storeNotices)
       await usage.open()
       await plans.open()
       sweep = startRetentionSweep({

@@ -1,4 +1,4 @@
-import { isWrittenByService } from '../../core/catalog/built-in-sources.ts'
+import { isWrittenByService } from '../../core/catalog/reserved-sources.ts'
 import type { Source } from '../../core/catalog/source.ts'
 import type { Sources } from '../../core/catalog/sources.ts'
 import { readableSource, type SourceReader } from '../../core/definitions/readable-source.ts'

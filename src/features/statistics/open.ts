@@ -2,13 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { droppedLinesOf } from '../../core/base/log.ts'
 import { version } from '../../core/base/package-file.ts'
 import type { Tracing } from '../../core/base/tracing.ts'
-import { callsSource } from '../../core/catalog/built-in-sources.ts'
 import type { Core, ServiceOptions } from '../../core.ts'
 import { addFigures, sourceStorage } from './figures.ts'
 import { Metrics, RequestCounts } from './metrics.ts'
 import { requestReports } from './report/request-report.ts'
 import { addRequestRoutes } from './request-routes.ts'
 import { RequestStatistics } from './request-statistics.ts'
+import { statisticsSettings } from './settings.ts'
+import { callsSource } from './source.ts'
 import { addStatusRoutes } from './status-routes.ts'
 import { traceExporters } from './trace-exporters.ts'
 
@@ -17,18 +18,19 @@ const maxUnstoredRequests = 20_000
 export type OpenStatistics = Awaited<ReturnType<typeof openStatistics>>
 
 export async function openStatistics(core: Core) {
-  const { engine, settings, time, log, sources, endpoints, calls, definitions, tokens, meters, hooks } = core
+  const { engine, time, log, sources, endpoints, calls, definitions, tokens, meters, hooks } = core
+  const { statistics: isRecording, metrics: metricsAccess } = core.settingsOf(statisticsSettings)
   const { cache, queue, intake, rules, streams, freeBytes } = core
   /** Undefined if requests are not recorded. */
-  const records = settings.statistics
+  const records = isRecording
     ? new RequestStatistics({
-        store: core.appendTo(callsSource),
+        store: core.appendTo(callsSource.name),
         time,
         maxEntries: maxUnstoredRequests,
         log,
       })
     : undefined
-  const reports = settings.statistics ? requestReports(calls, time.wall) : undefined
+  const reports = isRecording ? requestReports(calls, time.wall) : undefined
   const requests = new RequestCounts()
   const metrics = new Metrics(meters, {
     endpoint: (name) => endpoints.named(name) !== undefined,
@@ -65,7 +67,7 @@ export async function openStatistics(core: Core) {
         engineStatus: () => engine.state(),
         phase: core.phase,
         metrics,
-        openMetrics: settings.metrics === 'open',
+        openMetrics: metricsAccess === 'open',
       })
     },
     async stop() {

@@ -6,7 +6,7 @@ import { batchBounds, projectWarning, sendInputs, summary } from '../../cli/kit/
 import { withOfflineEngine } from '../../cli/kit/offline-engine.ts'
 import { printJson } from '../../cli/kit/output/print.ts'
 import type { ServiceClient } from '../../cli/kit/service-client.ts'
-import { engineVariables, readSettings } from '../../core/base/settings.ts'
+import { coreSettings, engineVariables, readSettings } from '../../core/base/settings.ts'
 import { type LogflareDatabase, logflareTables, postgresGrant } from './logflare-tables.ts'
 
 const help = `
@@ -38,7 +38,7 @@ interface ImportOptions {
 async function importLogflare(client: ServiceClient, options: ImportOptions): Promise<void> {
   const { io } = client
   const database = databaseOf(options, io)
-  const reading = readSettings(engineVariables(io.environment))
+  const reading = readSettings(coreSettings, engineVariables(io.environment))
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   // A missing token fails before anything is read.
   client.find()

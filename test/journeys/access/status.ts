@@ -247,7 +247,7 @@ async function halfServer(lines: string[], phase: () => Phase) {
   const engineStatus = () => {
     throw new Error('the pump is broken')
   }
-  const options = unstartedOptions(pino(sink))
+  const options = await unstartedOptions(pino(sink))
   const { core, server } = await openService(options, token, phase)
   core.engine.state = engineStatus
   return server

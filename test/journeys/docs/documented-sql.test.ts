@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { builtInSources } from '../../../src/core/catalog/built-in-sources.ts'
+import { builtInSources } from '../../../src/built-in-sources.ts'
 import {
   definitionShape,
   type EndpointDefinition,

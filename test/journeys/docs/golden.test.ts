@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createProgram } from '../../../src/cli/program.ts'
-import { settingDefinitions, settingNames, variableOf } from '../../../src/core/base/settings.ts'
+import { variableOf } from '../../../src/core/base/settings.ts'
+import { loadSettings } from '../../../src/settings-table.ts'
 import { ask } from '../../support/callers.ts'
 import { manualClock, manualTime } from '../../support/manual-clock.ts'
 import { memoryIo } from '../../support/memory-io.ts'
@@ -63,8 +64,8 @@ test('help.txt is the help of every command', async () => {
 })
 
 test('settings.txt is the table of settings', async () => {
-  const rows = settingNames.map((name) => {
-    const { default: fallback, expected, description, secret } = settingDefinitions[name]
+  const rows = Object.entries(await loadSettings()).map(([name, row]) => {
+    const { default: fallback, expected, description, secret } = row
     const shown = name === 'engineMemory' ? 'half of the memory' : fallback
     return [variableOf(name), shown ?? '', expected, description, secret ? 'secret' : ''].join(' | ')
   })

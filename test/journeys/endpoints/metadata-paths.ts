@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { builtInSources } from '../../../src/core/catalog/built-in-sources.ts'
+import { builtInSources } from '../../../src/built-in-sources.ts'
 import type { NewSource } from '../../../src/core/catalog/source.ts'
 import { bindQuery } from '../../../src/core/endpoints/definition/parameters.ts'
 import { outputSettings } from '../../../src/core/endpoints/definition/result-columns.ts'

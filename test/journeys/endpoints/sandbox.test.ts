@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { builtInSources } from '../../../src/built-in-sources.ts'
 import { type TimeLimit, timeLimit } from '../../../src/core/base/clock.ts'
-import { builtInSources } from '../../../src/core/catalog/built-in-sources.ts'
 import { Sandboxes } from '../../../src/core/endpoints/call/sandboxes.ts'
 import { definitionShape } from '../../../src/core/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/core/endpoints/definition/endpoint.ts'

@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { createProgram } from '../../../src/cli/program.ts'
-import { readSettings, settingNames, variableOf } from '../../../src/core/base/settings.ts'
+import { readSettings, variableOf } from '../../../src/core/base/settings.ts'
 import { neededGrants } from '../../../src/core/engine/grants.ts'
+import { loadSettings } from '../../../src/settings-table.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 
+const table = await loadSettings()
 const repository = new URL('../../../', import.meta.url)
 const isThere = (path: string) => existsSync(fileURLToPath(new URL(path, repository)))
 const read = (path: string) => readFileSync(new URL(path, repository), 'utf8')
@@ -109,7 +111,7 @@ describe('deploy/cluster', () => {
         ...services[name]?.environment,
         WELLHEAD_ADMIN_TOKEN: 'a-token-of-an-administrator',
       }
-      const reading = readSettings(environment)
+      const reading = readSettings(table, environment)
       expect(reading).toMatchObject({
         settings: { clickhouseCluster: 'main', clickhouseDatabase: 'wellhead' },
       })
@@ -150,7 +152,7 @@ describe('docs/cluster.md', () => {
     )
     const files = [...page.matchAll(/\bdeploy\/[\w./-]*\w/g)].map(([path]) => path)
     expect([...links, ...files].filter((path) => !isThere(path))).toEqual([])
-    const known = settingNames.map(variableOf)
+    const known = Object.keys(table).map(variableOf)
     const settings = [...page.matchAll(/\bWELLHEAD_(?!TEST_)[A-Z_]+[A-Z]/g)].map(([name]) => name)
     expect(settings.filter((name) => !known.includes(name))).toEqual([])
     const { commands } = await createProgram(memoryIo())

@@ -4,9 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { parse, parseDocument } from 'yaml'
 import { createProgram } from '../../../src/cli/program.ts'
-import { readSettings, settingNames, variableOf } from '../../../src/core/base/settings.ts'
+import { readSettings, variableOf } from '../../../src/core/base/settings.ts'
+import { loadSettings } from '../../../src/settings-table.ts'
 import { memoryIo } from '../../support/memory-io.ts'
 
+const table = await loadSettings()
 const repository = new URL('../../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, repository), 'utf8')
 const isThere = (path: string) => existsSync(fileURLToPath(new URL(path, repository)))
@@ -30,7 +32,9 @@ describe('the deployment files', () => {
     ['deploy/Dockerfile', { host: '0.0.0.0', port: 4000, dataDir: '/data/wellhead' }],
     ['deploy/wellhead.service', { dataDir: '/var/lib/wellhead/data' }],
   ])('%s has valid settings', (path, expected) => {
-    expect(readSettings(assigned(read(path)) as Record<string, string>)).toMatchObject({ settings: expected })
+    expect(readSettings(table, assigned(read(path)) as Record<string, string>)).toMatchObject({
+      settings: expected,
+    })
   })
 
   test('start the command of the package', () => {
@@ -92,7 +96,9 @@ describe('the override of a self-hosted Supabase', () => {
     expect(Number(/^(\d+)g$/.exec(analytics.mem_limit)?.[1])).toBeGreaterThanOrEqual(gigabytes)
     expect(analytics.ulimits).toEqual(wellhead.ulimits)
     const settings = Object.entries(analytics.environment).filter(([name]) => name.startsWith('WELLHEAD'))
-    expect(readSettings(Object.fromEntries(settings) as Record<string, string>)).toHaveProperty('settings')
+    expect(readSettings(table, Object.fromEntries(settings) as Record<string, string>)).toHaveProperty(
+      'settings',
+    )
   })
 
   test('needs both tokens, and gives them to all versions of Studio and Vector', () => {
@@ -139,7 +145,7 @@ describe('docs/operations/operating.md', () => {
   })
 
   test('mentions only existing settings', () => {
-    const known = settingNames.map(variableOf)
+    const known = Object.keys(table).map(variableOf)
     const named = [...page.matchAll(/\bWELLHEAD_[A-Z_]+/g)].map(([name]) => name)
     expect(named.filter((name) => !known.includes(name))).toEqual([])
   })

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { readSettings } from '../../../src/core/base/settings.ts'
 import { neededGrants } from '../../../src/core/engine/grants.ts'
+import { loadSettings } from '../../../src/settings-table.ts'
 
+const table = await loadSettings()
 const repository = new URL('../../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, repository), 'utf8')
 const load = createRequire(import.meta.url)
@@ -103,7 +105,7 @@ describe.each([base, overlay])('%s', (directory) => {
 
   test('has valid settings, and selectors that find pods', () => {
     const settings = Object.fromEntries([...settingsOf(base), ...settingsOf(directory)])
-    expect(readSettings(settings)).toHaveProperty('settings')
+    expect(readSettings(table, settings)).toHaveProperty('settings')
     const manifests = manifestsOf(directory)
     const labels = manifests
       .filter(({ kind }) => kind === 'StatefulSet')

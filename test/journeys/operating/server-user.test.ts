@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import type { Finding } from '../../../src/cli/doctor/doctor.ts'
+import type { Finding } from '../../../src/cli/kit/finding.ts'
 import { runProgram } from '../../../src/cli/program.ts'
 import { systemClock } from '../../../src/core/base/clock.ts'
 import { neededGrants } from '../../../src/core/engine/grants.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll } from 'vitest'
-import { builtInSources } from '../../../src/core/catalog/built-in-sources.ts'
+import { builtInSources } from '../../../src/built-in-sources.ts'
 import type { EndpointDefinition } from '../../../src/core/endpoints/definition/definition.ts'
 import { readDefinition } from '../../../src/core/endpoints/definition/definition-file.ts'
 import { bindQuery, withNow } from '../../../src/core/endpoints/definition/parameters.ts'

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { allKinds, loadKinds } from '../../../kinds.ts'
 import { definitionShape } from '../definition/definition.ts'
 import type { ResultColumn } from '../definition/result-columns.ts'
 import { changeKinds, contractChanges } from './contract-changes.ts'
+
+await loadKinds()
 
 const id = '11111111-2222-4333-8444-555555555555'
 
@@ -166,6 +169,8 @@ describe('contractChanges', () => {
     const listed = [...page.matchAll(/^- `([a-z_]+)`: (?:breaking|compatible|either)/gm)].map(
       ([, kind]) => kind,
     )
-    expect(listed.toSorted()).toEqual([...changeKinds].toSorted())
+    const users = allKinds().filter(({ folder, refersTo }) => folder !== 'endpoints' && refersTo.endpoints)
+    const affected = users.map(({ folder }) => `${folder}_affected`)
+    expect(listed.toSorted()).toEqual([...changeKinds, ...affected].toSorted())
   })
 })

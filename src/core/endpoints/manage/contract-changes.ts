@@ -24,10 +24,9 @@ const breakingKinds = [
   'sandbox_view_removed',
   'strict_on',
   'unpublished',
-  'dashboards_affected',
-  'alerts_affected',
 ] as const
 
+/** Kinds of changes of an endpoint. Beside them, those that break others have `<folder of the others>_affected`. */
 export const changeKinds = [
   ...breakingKinds,
   // These three can break callers.

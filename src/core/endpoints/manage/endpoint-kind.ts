@@ -7,6 +7,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import type { Source } from '../../catalog/source.ts'
 import { readableSources } from '../../catalog/sources.ts'
 import {
+  affectedChange,
   commonView,
   type DefinitionView,
   type FileForm,
@@ -199,10 +200,10 @@ export const endpoints = {
       const changes = after ? contractChanges(before, after) : []
       const isBreaking = changes.some(({ breaking }) => breaking)
       const all = isBreaking ? await next.usersOf('endpoints', before, 'all') : []
-      const affected = (['dashboards', 'alerts'] as const).flatMap((folder) => {
-        const users = all.filter((user) => user.startsWith(`${folder}/`))
-        const message = `These use the endpoint: ${users.join(', ')}.`
-        return users.length === 0 ? [] : [{ kind: `${folder}_affected` as const, breaking: true, message }]
+      // Endpoints that read it are compiled again, so the error says what breaks in them.
+      const others = all.filter((user) => !user.startsWith(`${form.folder}/`))
+      const affected = [...grouped(others, folderOf)].map(([folder, users]) => {
+        return affectedChange(folder, `These use the endpoint: ${users.join(', ')}.`)
       })
       return [...changes, ...affected]
     },
@@ -228,6 +229,11 @@ export const endpoints = {
       }))
     },
   }),
+}
+
+/** Of the reference to a definition, such as `endpoints/logs.all`. */
+function folderOf(reference: string): string {
+  return reference.slice(0, reference.indexOf('/'))
 }
 
 /** The sources after a change, and an engine that has what the query reads of them. */

@@ -1,5 +1,5 @@
 import { invalidParameter } from '../../base/errors.ts'
-import { isWrittenByService } from '../../catalog/built-in-sources.ts'
+import { isWrittenByService } from '../../catalog/reserved-sources.ts'
 import type { NewSource } from '../../catalog/source.ts'
 import { Rules } from './rules.ts'
 

@@ -27,17 +27,3 @@ export function senderOf(text: string): { name: string; address: string } | unde
   const [, name = '', address = text] = /^([^<>"\p{Cc}]*)<([^<>]*)>$/u.exec(text) ?? []
   return emailAddress.safeParse(address).success ? { name: name.trim(), address } : undefined
 }
-
-export const mailServer = {
-  schema: z.string().refine((text) => mailServerOf(text) !== undefined),
-  expected:
-    'smtps://user:password@host, smtp://user:password@host for STARTTLS, or smtp://host?tls=off without a password',
-  description: 'Mail server that sends the email of alerts. Default: alerts cannot send email.',
-  secret: true as const,
-}
-
-export const mailSender = {
-  schema: z.string().refine((text) => senderOf(text) !== undefined),
-  expected: 'an address such as alerts@example.com or Wellhead <alerts@example.com>',
-  description: 'Sender of the email of alerts.',
-}
