@@ -12,7 +12,7 @@ export type OpenConsole = Awaited<ReturnType<typeof openConsole>>
 
 export async function openConsole({ settings, endpoints, features }: Core) {
   const signsPeopleIn = features.includes('people') && settings.oidcIssuer !== undefined
-  const files = withBrand(builtFiles(), { ...settings, signsPeopleIn })
+  const files = withBrand(builtFiles(), { ...settings, signsPeopleIn, features })
   return {
     routes(server: FastifyInstance) {
       addDocsRoutes(server, { endpoints, brandName: settings.brandName })

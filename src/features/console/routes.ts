@@ -160,7 +160,11 @@ export function addConsoleRoutes(server: FastifyInstance, { console, embedOrigin
 }
 
 /** What the page shows before anybody is signed in. */
-type Brand = Pick<Settings, 'brandName' | 'brandLogo' | 'brandColor'> & { signsPeopleIn: boolean }
+type Brand = Pick<Settings, 'brandName' | 'brandLogo' | 'brandColor'> & {
+  signsPeopleIn: boolean
+  /** Names of the features of the service. Pages of others are not shown. */
+  features: readonly string[]
+}
 
 /** The files of the console as they are built. */
 export function readConsoleFiles(directory: string): ConsoleFiles {
@@ -180,13 +184,13 @@ export function withBrand({ page, embed, assets }: ConsoleFiles, brand: Brand): 
 
 /** Passes the brand to the page, so that it is there before anything is shown. */
 function branded(file: ServedFile, brand: Brand): ServedFile {
-  const { brandName: name, brandLogo, brandColor: color, signsPeopleIn } = brand
+  const { brandName: name, brandLogo, brandColor: color, signsPeopleIn, features } = brand
   const hasBrand = name !== undefined || brandLogo !== undefined || color !== undefined
   const content = encodeURIComponent(JSON.stringify({ name, color, logo: brandLogo !== undefined }))
   const tags =
+    `<meta name="features" content="${features.join(' ')}">` +
     (hasBrand ? `<meta name="brand" content="${content}">` : '') +
     (signsPeopleIn ? '<meta name="sign-in" content="issuer">' : '')
-  if (tags === '') return file
   const html = file.forms.identity.toString().replace('</head>', `${tags}</head>`)
   return fileOf(file.contentType, { identity: Buffer.from(html) })
 }
