@@ -1,10 +1,14 @@
 /** Bundles Wellhead with its dependencies into dist, because Node starts faster with few files; and the client. */
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Of features that a build can lack. */
+const rowWorker = join(root, 'src/features/tables/row-worker.ts')
+const gateway = join(root, 'src/features/supabase/gateway.ts')
 
 /**
  * Files of the command line, in the order in which modules are assigned to them: what every command loads, clients of a
@@ -30,7 +34,7 @@ export async function bundle() {
     await bundleOne({ main: 'src/main.ts' }, fewFiles()),
     await bundleOne({ 'engine-host': 'src/core/engine/embedded/host.ts' }, alone),
     await bundleOne({ decoder: 'src/core/intake/decoder-worker.ts' }, alone),
-    await bundleOne({ 'row-reader': 'src/features/tables/row-worker.ts' }, alone),
+    ...(existsSync(rowWorker) ? [await bundleOne({ 'row-reader': rowWorker }, alone)] : []),
   ]
   return outputs.flat().flatMap(({ moduleIds }) => moduleIds ?? [])
 }
@@ -131,7 +135,7 @@ function fewFiles() {
         .map((id) => closureOf([id]))
       for (const ids of closures) if (!isOfService(ids)) assign('commands', ids)
       for (const ids of closures) assign('service', ids)
-      assign('logflare', closureOf([join(root, 'src/features/supabase/gateway.ts')]))
+      if (existsSync(gateway)) assign('logflare', closureOf([gateway]))
       const library = (name) => [...this.getModuleIds()].filter((id) => id.includes(`/node_modules/${name}/`))
       assign('sign-in', closureOf(library('openid-client')))
       assign('email', closureOf(library('nodemailer')))

@@ -3,6 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { builtInSources } from './built-in-sources.ts'
 import { loadAdminToken } from './core/access/admin-token.ts'
 import { prepareDataDirectory } from './core/base/files/data-directory.ts'
+import type { Log } from './core/base/log.ts'
+import { OperatorError } from './core/base/operator-error.ts'
 import { packageFile } from './core/base/package-file.ts'
 import { refuseNewerData, writeDataVersion } from './core/catalog/data-version.ts'
 import { readDefinitions } from './core/endpoints/definition/definition-file.ts'
@@ -19,8 +21,8 @@ import { addOtlpRoutes } from './core/http/routes/logs/otlp.ts'
 import { addQueryRoutes } from './core/http/routes/query.ts'
 import { createServer } from './core/http/server.ts'
 import { type Core, createCore, followChanges, type ServiceOptions } from './core.ts'
-import type { OpenFeature } from './feature.ts'
-import { features } from './features.ts'
+import type { Feature, OpenFeature } from './feature.ts'
+import { features as allFeatures } from './features.ts'
 
 export type Service = Awaited<ReturnType<typeof startService>>
 
@@ -30,7 +32,11 @@ const finishWithinMs = 30_000
 /** Connections that may wait to be accepted, for many clients that connect at once. */
 const backlog = 4096
 
-export async function startService(options: ServiceOptions) {
+/** Starts a service. Data of features that are not in the list stays as it is. */
+export async function startService(
+  options: ServiceOptions,
+  { features = allFeatures }: { features?: readonly Feature[] } = {},
+) {
   const { settings, log } = options
   prepareDataDirectory(settings.dataDir)
   if (settings.clickhouseUrl === undefined) refuseNewerData(settings.dataDir)
@@ -39,6 +45,7 @@ export async function startService(options: ServiceOptions) {
 
   const { core, opened, server, opening } = await openService(options, adminToken.token, () => phase, {
     startsEngine: true,
+    features,
   })
   const { engine, catalog, sources, tokens, shared } = core
   const each = async (step: 'prepare' | 'load' | 'start') => {
@@ -57,15 +64,7 @@ export async function startService(options: ServiceOptions) {
     () => closeServer(server),
     () => core.streams.stop(),
   ]
-  const close = async () => {
-    for (const closer of closers.toReversed()) {
-      try {
-        await closer()
-      } catch (error) {
-        log.error({ err: error }, 'closing a part failed')
-      }
-    }
-  }
+  const close = () => closeInReverse(closers, log)
 
   try {
     // The port comes first, so that a busy one is reported.
@@ -113,7 +112,10 @@ export async function openService(
   options: ServiceOptions,
   adminSecret: string,
   phase: () => Phase,
-  { startsEngine } = { startsEngine: false },
+  {
+    startsEngine = false,
+    features = allFeatures,
+  }: { startsEngine?: boolean; features?: readonly Feature[] } = {},
 ) {
   const opened = new Map<string, OpenFeature>()
   const core = createCore(options, {
@@ -131,22 +133,24 @@ export async function openService(
   // The engine starts while the features open.
   const opening = startsEngine ? core.engine.start() : Promise.resolve()
   opening.catch(() => {})
-  for (const { name, open } of features) {
-    if (!open) continue
-    const feature = await named(name, () => open(core))
-    opened.set(name, feature)
-    for (const kind of feature.kinds ?? []) core.definitions.add(kind)
-  }
-  followChanges(core)
-  const server = createServerOf(core)
-  for (const [name, feature] of opened) {
-    try {
-      feature.routes?.(server)
-    } catch (error) {
-      throw inFeature(name, error)
+  try {
+    for (const { name, open } of features) {
+      if (!open) continue
+      await named(name, async () => {
+        const feature = await open(core)
+        opened.set(name, feature)
+        for (const kind of feature.kinds ?? []) core.definitions.add(kind)
+      })
     }
+    followChanges(core)
+    const server = createServerOf(core)
+    for (const [name, feature] of opened) await named(name, () => feature.routes?.(server))
+    return { core, opened, server, opening }
+  } catch (error) {
+    const stops = [...opened.values()].map((feature) => () => feature.stop?.())
+    await closeInReverse(startsEngine ? [() => core.engine.close(), ...stops] : stops, options.log)
+    throw error
   }
-  return { core, opened, server, opening }
 }
 
 function createServerOf(core: Core): FastifyInstance {
@@ -181,8 +185,21 @@ async function named<T>(feature: string, step: () => Promise<T> | T): Promise<T>
 }
 
 function inFeature(feature: string, error: unknown): unknown {
-  if (error instanceof Error && error.constructor === Error) error.message = `${feature}: ${error.message}`
+  const isExplained =
+    error instanceof OperatorError || (error as NodeJS.ErrnoException | undefined)?.syscall !== undefined
+  if (error instanceof Error && !isExplained) error.message = `${feature}: ${error.message}`
   return error
+}
+
+/** Each part needs those before it. One that cannot be closed does not stop the others. */
+async function closeInReverse(closers: readonly (() => unknown)[], log: Log): Promise<void> {
+  for (const closer of closers.toReversed()) {
+    try {
+      await closer()
+    } catch (error) {
+      log.error({ err: error }, 'closing a part failed')
+    }
+  }
 }
 
 /** Computes the results that were used before a restart, while requests are served already. */

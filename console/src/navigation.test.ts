@@ -28,3 +28,15 @@ test('a path that others have leads to the first page, and other paths lead nowh
     expect([path, elsewhere(customer, path)]).toEqual([path, undefined])
   }
 })
+
+test('a service without a feature has no page of it', () => {
+  const has = (name: string) => name !== 'people' && name !== 'tables'
+  expect(routesOf(admin, has).filter(([page]) => /people|table/.test(page))).toEqual([])
+  const names = linksOf(admin, true, has).map(({ name }) => name)
+  expect(linksOf(admin, true).map(({ name }) => name)).toEqual(
+    expect.arrayContaining([...names, 'People', 'Tables']),
+  )
+  expect(names).not.toContain('Tables')
+  expect(names).not.toContain('People')
+  expect(elsewhere(admin, '/console/tables/plans', has)).toBe(undefined)
+})

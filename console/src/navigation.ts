@@ -1,4 +1,5 @@
 import { consolePages } from '../../src/shared/console-pages.ts'
+import { hasFeature } from './api/features.ts'
 import { edits, reads } from './api/rights.ts'
 import type { Whoami } from './api/shapes.ts'
 
@@ -37,7 +38,14 @@ const routes = [
 
 export type Page = (typeof routes)[number][0]
 
-export const routesOf = (who: Whoami) => routes.filter(([, , isFor]) => isFor(who))
+/** Whether the service lacks the feature of a path. Pages and features have the same names. */
+const isMissing = (path: string, has: (feature: string) => boolean): boolean => {
+  const [, page = ''] = /^\/console\/(alerts|dashboards|people|tables)(?:\/|$)/.exec(path) ?? []
+  return page !== '' && !has(page)
+}
+
+export const routesOf = (who: Whoami, has = hasFeature) =>
+  routes.filter(([, path, isFor]) => isFor(who) && !isMissing(path, has))
 
 const links = [
   { path: '/', name: 'Overview', icon: 'overview' },
@@ -60,16 +68,15 @@ const links = [
 const ofAdmins = ['Tokens', 'People', 'Audit']
 
 /** The links of the navigation. Without an issuer, there are no people. */
-export function linksOf({ admin, role, query, ingest, logs, dashboards }: Whoami, hasIssuer: boolean) {
+export function linksOf(who: Whoami, hasIssuer: boolean, has = hasFeature) {
+  const { admin, role, query, ingest, logs, dashboards } = who
   const ofOthers = { Endpoints: query, Dashboards: dashboards, Logs: logs, Usage: query, 'Send logs': ingest }
-  return links.filter(({ name }) =>
-    role === null
-      ? ofOthers[name as keyof typeof ofOthers]
-      : name !== 'Usage' &&
-        name !== 'Send logs' &&
-        (admin || !ofAdmins.includes(name)) &&
-        (hasIssuer || name !== 'People'),
-  )
+  return links.filter(({ name, path }) => {
+    if (isMissing(path, has)) return false
+    if (role === null) return ofOthers[name as keyof typeof ofOthers]
+    const isOfOthers = name === 'Usage' || name === 'Send logs'
+    return !isOfOthers && (admin || !ofAdmins.includes(name)) && (hasIssuer || name !== 'People')
+  })
 }
 
 /** Where a caller begins. */
@@ -81,5 +88,5 @@ const isForOthers = new RegExp(
 )
 
 /** Where somebody goes from a path without a page for them; undefined if nobody has one. */
-export const elsewhere = (who: Whoami, path: string): string | undefined =>
-  isForOthers.test(path) ? homeOf(who) : undefined
+export const elsewhere = (who: Whoami, path: string, has = hasFeature): string | undefined =>
+  isForOthers.test(path) && !isMissing(path, has) ? homeOf(who) : undefined

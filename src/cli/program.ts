@@ -99,12 +99,15 @@ const ownCommands: readonly CommandManifest[] = [
 ]
 
 /** All commands, in the order of the help. */
-function commandsOf(features: readonly Feature[]): CommandManifest[] {
+export function commandsOf(features: readonly Feature[]): CommandManifest[] {
   const commands = [...ownCommands]
   let added = features.flatMap((feature) => feature.commands ?? [])
-  for (const { name } of added) {
-    if ([...ownCommands, ...added].filter((other) => other.name === name).length > 1)
-      throw new Error(`There are two commands with the name ${name}.`)
+  const names = new Set(ownCommands.map(({ name }) => name))
+  for (const feature of features) {
+    for (const { name } of feature.commands ?? []) {
+      if (names.has(name)) throw new Error(`${feature.name}: There are two commands with the name ${name}.`)
+      names.add(name)
+    }
   }
   while (added.length > 0) {
     const left = added.filter((command) => {

@@ -5,6 +5,7 @@ import { packageFile } from '../../src/core/base/package-file.ts'
 import { readSettings } from '../../src/core/base/settings.ts'
 import { readDefinitions } from '../../src/core/endpoints/definition/definition-file.ts'
 import { checkIsolation } from '../../src/core/engine/cluster/isolation-check.ts'
+import type { Feature } from '../../src/feature.ts'
 import { statistics } from '../../src/features/statistics/index.ts'
 import type { OpenStatistics } from '../../src/features/statistics/open.ts'
 import { loadSettings } from '../../src/settings-table.ts'
@@ -34,6 +35,8 @@ export interface ServiceChoices {
   environment?: Record<string, string>
   dataDir?: string
   log?: Log
+  /** By default, all. */
+  features?: readonly Feature[]
   /**
    * An engine of its own, for tests that kill, configure or measure it, that look at its files, or that start again with a
    * data directory. By default, the service has a database of its own on the worker's server.
@@ -78,7 +81,7 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
   })
   if ('problems' in reading) throw new Error(reading.problems.join('\n'))
   const { settings } = reading
-  const service = await startService({
+  const options = {
     settings,
     time: choices.time ?? systemTime(),
     log: choices.log ?? log,
@@ -86,7 +89,9 @@ export async function openService(choices: ServiceChoices = {}): Promise<Running
     environment: { ...process.env, ...environment },
     shipped,
     ...(server && !isElsewhere && { checkIsolation: checkOnce(server) }),
-  }).catch(async (error) => {
+  }
+  const { features } = choices
+  const service = await startService(options, features && { features }).catch(async (error) => {
     if (own) await dropDatabase(own)
     directory?.remove()
     throw error

@@ -2,6 +2,7 @@ import { keepPreviousData, QueryClient, type QueryKey, queryOptions } from '@tan
 import { beginningOfTime } from '../../../src/shared/timestamps.ts'
 import { ApiError, api, at, OfflineError } from './api.ts'
 import { connection } from './connection.ts'
+import { hasFeature } from './features.ts'
 import type {
   Alert,
   AlertGroup,
@@ -61,6 +62,7 @@ interface ReadOptions {
   staleTime?: number
   refetchInterval?: number
   refetchOnWindowFocus?: boolean
+  enabled?: boolean
 }
 
 function read<T>(queryKey: QueryKey, path: string, options: ReadOptions = {}) {
@@ -137,7 +139,8 @@ export const queries = {
     read<ListColumns>(['list-columns', source], `/api/sources/${at(source)}/list-columns`, {
       staleTime: 60_000,
     }),
-  tables: () => read<LookupTable[]>(['tables'], '/api/tables', { staleTime: 30_000 }),
+  tables: () =>
+    read<LookupTable[]>(['tables'], '/api/tables', { staleTime: 30_000, enabled: hasFeature('tables') }),
   table: (name: string) => read<LookupTable>(['tables', name], `/api/tables/${at(name)}`),
   /** The first rows. */
   tableRows: (name: string) => read<TableRows>(['tables', name, 'rows'], `/api/tables/${at(name)}/rows`),

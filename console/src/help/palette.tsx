@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
+import { hasFeature } from '../api/features.ts'
 import { queries } from '../api/queries.ts'
 import { edits, reads } from '../api/rights.ts'
 import { session } from '../api/session.ts'
@@ -109,7 +110,7 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
   const zone = useZone() === 'utc' ? 'local' : 'utc'
   const all = useQuery({ ...queries.endpoints(), enabled: reads(who) })
   const sources = useQuery({ ...queries.sources(), enabled: reads(who) })
-  const tables = useQuery({ ...queries.tables(), enabled: reads(who) })
+  const tables = useQuery({ ...queries.tables(), enabled: reads(who) && hasFeature('tables') })
   const shown = shownEndpoints(who)
   const endpoints: readonly { name: string }[] = (reads(who) ? all.data : shown) ?? []
   const link = (kind: Item['kind'], name: string, path: string): Item => ({
@@ -130,8 +131,8 @@ function useItems(who: Whoami, pages: PaletteProps['pages'], onHelp: () => void)
     ...(edits(who)
       ? [
           link('Action', 'New endpoint', '/console/new-endpoint'),
-          link('Action', 'New alert', '/console/alerts?_new=1'),
-          link('Action', 'New table', '/console/tables?_new=1'),
+          ...(hasFeature('alerts') ? [link('Action', 'New alert', '/console/alerts?_new=1')] : []),
+          ...(hasFeature('tables') ? [link('Action', 'New table', '/console/tables?_new=1')] : []),
         ]
       : []),
     ...(who.admin

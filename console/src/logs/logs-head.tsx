@@ -1,3 +1,4 @@
+import { hasFeature } from '../api/features.ts'
 import type { SavedSearch } from '../api/shapes.ts'
 import { Button } from '../ui/button.tsx'
 import { PageHead } from '../ui/page-head.tsx'
@@ -25,14 +26,16 @@ export function LogsHead({ tail, paused, onPause, onLive, onRefresh, current }: 
           {paused ? 'Resume' : 'Pause'}
         </Button>
       )}
-      <button
-        type="button"
-        className={`button${tail ? ' primary' : ''}`}
-        aria-pressed={!!tail}
-        onClick={onLive}
-      >
-        {tail ? 'Live' : 'Follow live'}
-      </button>
+      {hasFeature('live') && (
+        <button
+          type="button"
+          className={`button${tail ? ' primary' : ''}`}
+          aria-pressed={!!tail}
+          onClick={onLive}
+        >
+          {tail ? 'Live' : 'Follow live'}
+        </button>
+      )}
       {!tail && <Button onClick={onRefresh}>Refresh</Button>}
     </>
   )

@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { api } from '../api/api.ts'
+import { hasFeature } from '../api/features.ts'
 import { invalidate } from '../api/queries.ts'
 import type { Endpoint } from '../api/shapes.ts'
 import { ownAddress } from '../query/own-address.ts'
@@ -78,9 +79,11 @@ export function Onward({ search, columns, relativeMs, canDefine }: OnwardProps) 
           <Button look="small" disabled={convert.isPending} onClick={() => convert.mutate()}>
             Save as endpoint
           </Button>
-          <Button look="small" aria-haspopup="dialog" onClick={() => setAlerting(true)}>
-            Alert on this
-          </Button>
+          {hasFeature('alerts') && (
+            <Button look="small" aria-haspopup="dialog" onClick={() => setAlerting(true)}>
+              Alert on this
+            </Button>
+          )}
         </>
       )}
       {isAlerting && <AlertDialog search={search} onClose={() => setAlerting(false)} />}

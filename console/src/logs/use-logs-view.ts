@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
+import { hasFeature } from '../api/features.ts'
 import { queries } from '../api/queries.ts'
 import type { LogSource, Whoami } from '../api/shapes.ts'
 import { useAddress } from '../ui/use-address.ts'
@@ -15,7 +16,7 @@ export function useLogsView(who: Whoami, name: string, sources: readonly LogSour
   const [requestedMs, setRequestedMs] = useState(() => Date.now())
   const source = sources.find((one) => one.name === name) ?? { name, description: '', columns: [] }
   useEffect(() => rememberSource(name), [name])
-  const live = address.get('live') === '1'
+  const live = hasFeature('live') && address.get('live') === '1'
   const search: EntrySearch = useMemo(() => {
     const around = linkedEntry(address)
     const { fromMs, toMs } = rangeAt(address, requestedMs)

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
+import { hasFeature } from '../api/features.ts'
 import { queries } from '../api/queries.ts'
 import type { Alert, Plan, Project, ProjectUsage, Whoami } from '../api/shapes.ts'
 import { TimeSeries } from '../charts/time-series.tsx'
@@ -43,7 +44,7 @@ export default function ProjectPage({ who: { admin }, name }: { who: Whoami; nam
           <Usage project={project} />
           <div className="parts two">
             {admin && <Tokens project={name} />}
-            <Alerts project={name} />
+            {hasFeature('alerts') && <Alerts project={name} />}
           </div>
           <NewestEntries project={name} />
           {admin && <Erasures project={name} />}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memoryOutput } from '../../../test/support/memory-io.ts'
-import type { Replay } from '../../features/replay/replays.ts'
+import type { Replay } from '../../shared/replayed-requests.ts'
 import { differing, replayText } from './deploy.ts'
 
 const side = (fields: object = {}) => ({

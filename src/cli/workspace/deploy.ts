@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { Replay, ReplayedRequest, RunFigures } from '../../features/replay/replays.ts'
+import type { Replay, ReplayedRequest, RunFigures } from '../../shared/replayed-requests.ts'
 import { addServiceAction, addServiceOptions } from '../kit/command.ts'
 import { CommandFailure, type CommandIo, type CommandOutput, confirm } from '../kit/command-io.ts'
 import { formatCount, plural, visible } from '../kit/output/format.ts'

@@ -161,6 +161,11 @@ export class CatalogState {
     return this.#current.get(keyOf(kind, id))
   }
 
+  /** Id of the record that has a name. */
+  owner(kind: string, name: string): string | undefined {
+    return this.#owners.get(keyOf(kind, name))
+  }
+
   count(kind: string): number {
     return this.#counts.get(kind) ?? 0
   }

@@ -103,9 +103,17 @@ export class Catalog {
     this.#listeners.set(kind.name, { kind, listener })
   }
 
+  /** Whether there are records of a kind that nobody listens to, with a name or any. This build lacks their feature. */
+  hasUnread(kind: string, name?: string): boolean {
+    if (this.#listeners.has(kind)) return false
+    return name === undefined ? this.#state.count(kind) > 0 : this.#state.owner(kind, name) !== undefined
+  }
+
   /** Never throws, whatever the body is. */
   #namesOf(kind: string, body: unknown): string[] {
-    const names = this.#listeners.get(kind)?.kind.namesOf?.((body ?? {}) as Record<string, unknown>) ?? []
+    const known = this.#listeners.get(kind)?.kind
+    const fields = (body ?? {}) as Record<string, unknown>
+    const names = known ? (known.namesOf?.(fields) ?? []) : namesOfUnknown(fields)
     return names.filter((name) => typeof name === 'string')
   }
 
@@ -398,4 +406,9 @@ export class Catalog {
     this.#last = run.catch(() => {})
     return run
   }
+}
+
+/** Definitions of a feature that this build lacks keep their names. */
+function namesOfUnknown({ definition }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return [(definition as { name?: unknown } | null | undefined)?.name]
 }

@@ -56,7 +56,7 @@ export async function planChange(
       }
       if (kind.refersTo[kind.folder]) steps.push(...(await readAgain(kind, kinds, steps, next, at, terms)))
     }
-    await refuseSharedNames(kinds, steps, next)
+    await refuseSharedNames(kinds, steps, next, catalog)
     // Before anything is created, and in a dry run as well.
     for (const step of steps) await naming(step, () => catalogChanges([step]).forEach(refuseLarge))
     catalog.refuseMany(catalogChanges(steps))

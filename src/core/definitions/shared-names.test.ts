@@ -13,9 +13,29 @@ const stepOf = (kind: Kind, current: Saved | undefined, after: Saved | undefined
 
 const check = async (items: Record<string, Saved[]>, ...steps: Step[]) => {
   const list = ((folder: string) => items[folder] ?? []) as NextDefinitions['list']
-  await refuseSharedNames([sources, endpoints, alerts], steps, { list })
+  await refuseSharedNames([sources, endpoints, alerts], steps, { list }, { hasUnread: () => false })
   return steps.flatMap(({ changes }) => changes)
 }
+
+test('refuses a new name that a record of a missing kind has', async () => {
+  const missing: [string, string][] = [
+    ['table', 'plans'],
+    ['alert', 'report'],
+  ]
+  const hasUnread = (kind: string, name?: string) => missing.some((one) => one[0] === kind && one[1] === name)
+  const create = (name: string) =>
+    refuseSharedNames(
+      [sources, endpoints],
+      [stepOf(sources, undefined, saved(name))],
+      { list: () => [] },
+      { hasUnread },
+    )
+  await expect(create('plans')).rejects.toMatchObject({
+    message: 'The name "plans" is already taken by a table. Choose another.',
+  })
+  // SQL does not read alerts.
+  await create('report')
+})
 
 test('refuses a new name that another kind has, also as an alias', async () => {
   const items = {

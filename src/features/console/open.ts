@@ -11,9 +11,10 @@ const builtFiles = onFirstUse(() => readConsoleFiles(packageFile('dist/console')
 
 export type OpenConsole = Awaited<ReturnType<typeof openConsole>>
 
-export async function openConsole({ settingsOf, endpoints, hooks }: Core) {
+export async function openConsole({ settingsOf, endpoints, hooks, features }: Core) {
   const settings = settingsOf(consoleSettings)
-  const files = withBrand(builtFiles(), { ...settings, signsPeopleIn: hooks.signsPeopleIn })
+  const { signsPeopleIn } = hooks
+  const files = withBrand(builtFiles(), { ...settings, signsPeopleIn, features })
   return {
     routes(server: FastifyInstance) {
       addDocsRoutes(server, { endpoints, brandName: settings.brandName })

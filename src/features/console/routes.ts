@@ -164,6 +164,8 @@ interface Brand {
   brandLogo: string | undefined
   brandColor: string | undefined
   signsPeopleIn: boolean
+  /** Names of the features of the service. Pages of others are not shown. */
+  features: readonly string[]
 }
 
 /** The files of the console as they are built. */
@@ -184,13 +186,13 @@ export function withBrand({ page, embed, assets }: ConsoleFiles, brand: Brand): 
 
 /** Passes the brand to the page, so that it is there before anything is shown. */
 function branded(file: ServedFile, brand: Brand): ServedFile {
-  const { brandName: name, brandLogo, brandColor: color, signsPeopleIn } = brand
+  const { brandName: name, brandLogo, brandColor: color, signsPeopleIn, features } = brand
   const hasBrand = name !== undefined || brandLogo !== undefined || color !== undefined
   const content = encodeURIComponent(JSON.stringify({ name, color, logo: brandLogo !== undefined }))
   const tags =
+    `<meta name="features" content="${features.join(' ')}">` +
     (hasBrand ? `<meta name="brand" content="${content}">` : '') +
     (signsPeopleIn ? '<meta name="sign-in" content="issuer">' : '')
-  if (tags === '') return file
   const html = file.forms.identity.toString().replace('</head>', `${tags}</head>`)
   return fileOf(file.contentType, { identity: Buffer.from(html) })
 }

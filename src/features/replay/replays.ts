@@ -27,6 +27,7 @@ import { endpointFields } from '../../core/endpoints/manage/endpoint-kind.ts'
 import type { SavedEndpoint } from '../../core/endpoints/manage/endpoints.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { errorInTypedText } from '../../core/sql/errors.ts'
+import type { Replay, ReplayedRequest, RunFigures } from '../../shared/replayed-requests.ts'
 import { isSame, type RowDifference, rowDifference } from './row-difference.ts'
 
 interface ReplaysOptions {
@@ -46,10 +47,6 @@ export const replayShape = z.strictObject({
     .default(false)
     .describe('Whether the response includes parameters, projects, some rows, and whole messages.'),
 })
-
-export type Replay = Awaited<ReturnType<Replays['replay']>>
-export type ReplayedRequest = Replay['requests'][number]
-export type RunFigures = ReplayedRequest['before']
 
 const maxRequests = 50
 const maxWaiting = 20
@@ -112,7 +109,12 @@ export class Replays {
   }
 
   /** Finds the endpoint again when its turn comes. Errors have their position in the SQL as it was typed. */
-  async replay(find: () => SavedEndpoint, body: unknown, by: DraftAuthor, gone: AbortSignal) {
+  async replay(
+    find: () => SavedEndpoint,
+    body: unknown,
+    by: DraftAuthor,
+    gone: AbortSignal,
+  ): Promise<Replay> {
     const { time, withinMs } = this.#options
     find()
     const sent = readShape(replayShape, body)
@@ -146,7 +148,7 @@ export class Replays {
 
   async #replayAll(current: Endpoint, next: Endpoint, showValues: boolean, gone: AbortSignal, terms: Terms) {
     const recent = this.#recentRequests(current)
-    const requests: ReturnType<typeof replayedRequest>[] = []
+    const requests: ReplayedRequest[] = []
     try {
       // The first run after a pause is slower than others, which must not count against the current version.
       if (recent[0]) await this.#run(current, recent[0], terms)
@@ -227,7 +229,7 @@ function replayedRequest(
   { uses, project, format, parameters }: RecentRequest,
   comparison: Comparison,
   showValues: boolean,
-) {
+): ReplayedRequest {
   const { before, after, difference, unstable } = comparison
   return {
     // Each refresh halves the number.
@@ -252,7 +254,7 @@ function replayedRequest(
   }
 }
 
-function outcomeOf({ before, after, difference, unstable }: Comparison): 'same' | 'different' | 'failed' {
+function outcomeOf({ before, after, difference, unstable }: Comparison): ReplayedRequest['outcome'] {
   if (difference) {
     // If the order varies between runs of the same version, nobody can rely on it.
     return isSame(unstable ? { ...difference, reordered: false } : difference) ? 'same' : 'different'
@@ -261,7 +263,7 @@ function outcomeOf({ before, after, difference, unstable }: Comparison): 'same' 
   return before.error?.code === after.error.code ? 'same' : 'failed'
 }
 
-function figuresOf({ result, error, engineMs }: Run, showValues: boolean) {
+function figuresOf({ result, error, engineMs }: Run, showValues: boolean): RunFigures {
   return {
     rows: result?.rows ?? null,
     duration_ms: Math.round(engineMs * 10) / 10,

@@ -8,7 +8,8 @@ import type { SavedEndpoint } from '../../core/endpoints/manage/endpoints.ts'
 import { goneSignal } from '../../core/http/connections.ts'
 import { documented, referenceParams } from '../../core/http/routes/kind-routes.ts'
 import { json, jsonBody, routesOf } from '../../core/http/routes/route.ts'
-import { type Replay, type ReplayedRequest, type Replays, type RunFigures, replayShape } from './replays.ts'
+import type { Replay, ReplayedRequest, RunFigures } from '../../shared/replayed-requests.ts'
+import { type Replays, replayShape } from './replays.ts'
 
 const replayBody = z.strictObject({
   ...replayShape.shape,

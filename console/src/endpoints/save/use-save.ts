@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { ApiError, api } from '../../api/api.ts'
+import { hasFeature } from '../../api/features.ts'
 import type { ContractChange, Endpoint, Replay } from '../../api/shapes.ts'
 import { changedFields } from '../../definitions/definition.ts'
 import {
@@ -100,7 +101,8 @@ export function useSave({ draft, saved, versionNote, onSaved }: SaveOptions) {
   const start = () => {
     if (!saved) return setState({ question: { kind: 'publish' } })
     const changed = changedFields(draft, endpointKind.draftOf(saved))
-    return changed.some((field) => replayed.includes(field)) ? tryRequests(false) : save()
+    const isReplayed = hasFeature('replay') && changed.some((field) => replayed.includes(field))
+    return isReplayed ? tryRequests(false) : save()
   }
   return { ...state, start, save, showValues: () => tryRequests(true), cancel: () => setState({}) }
 }

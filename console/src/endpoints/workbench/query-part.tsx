@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { hasFeature } from '../../api/features.ts'
 import { useMayChange } from '../../api/use-may-change.ts'
 import { SqlEditor } from '../../query/editor/sql-editor.tsx'
 import { Verdict } from '../../query/editor/verdict.tsx'
@@ -91,7 +92,7 @@ export function QueryPart({ work, hasBigQuery = false }: QueryPartProps) {
         actions={
           <>
             {work.isEdited && <RowsFromBefore />}
-            {saved && !isDraft && mayChange && (
+            {saved && !isDraft && mayChange && hasFeature('alerts') && (
               <AlertOnThis endpoint={saved} chart={draft.chart} values={values} />
             )}
           </>

@@ -1,3 +1,4 @@
+import { hasFeature } from '../../api/features.ts'
 import { Button } from '../../ui/button.tsx'
 import type { LiveState } from './use-live-result.ts'
 
@@ -10,6 +11,7 @@ const texts: Record<LiveState, string> = {
 
 /** Turns live results on and off. The dot shows the state of the connection; only a lost one is worth room for a text. */
 export function LiveToggle({ live, onToggle }: { live: LiveState; onToggle: () => void }) {
+  if (!hasFeature('live')) return null
   return (
     <span className={`live${live === 'open' ? '' : ' still'}`}>
       <span className={live === 'broken' ? 'faint' : 'hidden-text'} role="status">

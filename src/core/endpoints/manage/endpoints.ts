@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
+import { invalidQuery } from '../../base/errors.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { type CatalogRecord, type RecordKind, readBody } from '../../catalog/catalog-state.ts'
 import { Items } from '../../catalog/items.ts'
 import { typedColumnShape } from '../../catalog/source.ts'
 import { readerOf } from '../../definitions/kind.ts'
+import { hasMissingKinds, missingKindOf } from '../../definitions/shared-names.ts'
 import { mayRead } from '../../definitions/visibility.ts'
 import { type JsonPath, jsonPaths } from '../../sql/paths.ts'
 import { queryOf } from '../../sql/query.ts'
@@ -43,7 +45,7 @@ export class Endpoints extends Items<SavedEndpoint> {
   })
 
   constructor(catalog: Catalog, kind: RecordKind, sources: () => KnownSources) {
-    super(catalog, kind, (record) => read(record, sources, this.readable))
+    super(catalog, kind, (record) => read(record, sources, this.readable, catalog))
     this.#catalog = catalog
     this.#sources = sources
   }
@@ -97,14 +99,19 @@ export class Endpoints extends Items<SavedEndpoint> {
   }
 }
 
-function read(record: CatalogRecord, sources: () => KnownSources, endpoints: KnownEndpoints) {
+function read(
+  record: CatalogRecord,
+  sources: () => KnownSources,
+  endpoints: KnownEndpoints,
+  catalog: Catalog,
+) {
   const saved = readDefinition(record)
   const { name, query, parameters } = saved.definition
   let latest: { sources: KnownSources; compiled: CompiledQuery } | undefined
   const compiledOrBroken = (current: KnownSources): CompiledQuery => {
     try {
       const nesting = { path: [name], expanded: nothingExpanded() }
-      return bindQuery(query, parameters, { ...current, endpoints }, nesting)
+      return refusedIfUnread(query, bindQuery(query, parameters, { ...current, endpoints }, nesting), catalog)
     } catch (error) {
       // An endpoint that it reads was changed although this breaks it. Requests say so, and lists still show it.
       const inner = new Map(innerDefinitions(query, endpoints))
@@ -130,4 +137,22 @@ function read(record: CatalogRecord, sources: () => KnownSources, endpoints: Kno
       return latest.compiled
     },
   }
+}
+
+/** The engine has the rows of a feature that this build lacks, and would return them. */
+function refusedIfUnread(query: string, compiled: CompiledQuery, catalog: Catalog): CompiledQuery {
+  if (!hasMissingKinds(catalog)) return compiled
+  const queries = [query, ...[...compiled.inner.values()].map((inner) => inner.query)]
+  const names = queries.flatMap((sql) => queryOf(sql).selects.flatMap(({ tables }) => tables))
+  for (const { name = '' } of names) {
+    const kind = missingKindOf(catalog, name)
+    if (kind === undefined) continue
+    return {
+      ...compiled,
+      check: () => {
+        throw invalidQuery(`The query reads the ${kind} ${name}, and this service lacks the feature for it.`)
+      },
+    }
+  }
+  return compiled
 }
