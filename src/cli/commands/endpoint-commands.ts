@@ -10,6 +10,7 @@ import {
   versionNumber,
 } from '../kit/command.ts'
 import { CommandFailure, type CommandIo } from '../kit/command-io.ts'
+import { definitionCommands } from '../kit/definition-commands.ts'
 import { type ListColumn, printFields, printJson, printList } from '../kit/output/print.ts'
 import { apiPath, type ServiceClient } from '../kit/service-client.ts'
 import { addRowsOptions, type RowsOptions, showRows } from '../kit/show-rows.ts'
@@ -48,14 +49,16 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
 
   addEndpointNew(endpoint, io)
 
-  addServiceAction(addServiceCommand(endpoint, 'list', 'list endpoints'), io, {
-    examples: ['wellhead endpoint list'],
-    request: (client) => client.json<EndpointView[]>('GET', '/api/endpoints'),
-    print: (endpoints) => printList(io, columns, endpoints, 'No endpoints.'),
+  const endpoints = definitionCommands<EndpointView>(endpoint, io, {
+    noun: 'endpoint',
+    folder: 'endpoints',
+    reference: 'name or id',
   })
 
-  const show = addServiceCommand(endpoint, 'show', 'show an endpoint')
-    .argument('<name>', 'name or id')
+  endpoints.list({ columns, examples: ['wellhead endpoint list'] })
+
+  const show = endpoints
+    .command('show', 'show an endpoint')
     .option('--version <n>', 'an older version', versionNumber)
     .option('--sql', 'print only the SQL')
   addServiceAction(show, io, {
@@ -63,7 +66,7 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
     request: async (client, name: string, { version }: { version?: number; sql?: true }) => {
       const found =
         version === undefined
-          ? await client.json<EndpointView>('GET', apiPath('endpoints', name))
+          ? await endpoints.read(client, name)
           : (await versionsOf(name, client)).find((one) => one.version === version)
       if (!found) throw new CommandFailure(`${name} has no version ${version}.`)
       return found
@@ -73,16 +76,15 @@ export function defineEndpoint(endpoint: Command, io: CommandIo): void {
 
   addEndpointRun(endpoint, io)
 
-  const versions = addServiceCommand(endpoint, 'versions', 'list the versions of an endpoint')
-  versions.argument('<name>', 'name or id')
+  const versions = endpoints.command('versions', 'list the versions of an endpoint')
   addServiceAction(versions, io, {
     examples: ['wellhead endpoint versions logs.all'],
     request: (client, name: string) => versionsOf(name, client),
     print: (all) => printList(io, ['version', 'updated_at', updatedBy, 'name', 'note'], all, 'No versions.'),
   })
 
-  const rollback = addServiceCommand(endpoint, 'rollback', 'restore an older version as a new one')
-    .argument('<name>', 'name or id')
+  const rollback = endpoints
+    .command('rollback', 'restore an older version as a new one')
     .argument('[version]', 'version to restore (default: the one before the current)', versionNumber)
     .option('--breaking', 'restore it even if that breaks callers')
     .option('--note <text>', 'why, stored with the new version')

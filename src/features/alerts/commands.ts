@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
-import { addExamples, addServiceAction, addServiceCommand, durationSeconds } from '../../cli/kit/command.ts'
+import { addExamples, addServiceAction, durationSeconds } from '../../cli/kit/command.ts'
 import type { CommandIo } from '../../cli/kit/command-io.ts'
+import { definitionCommands } from '../../cli/kit/definition-commands.ts'
 import { entryText, type LoggedEntry, searchEntries } from '../../cli/kit/logs/search-entries.ts'
 import { visible } from '../../cli/kit/output/format.ts'
-import { type ListColumn, printFields, printList, shortTime } from '../../cli/kit/output/print.ts'
+import { type ListColumn, printFields, shortTime } from '../../cli/kit/output/print.ts'
 import { apiPath } from '../../cli/kit/service-client.ts'
 import { beginningOfTime } from '../../shared/timestamps.ts'
 import type { AlertView } from './alert-kind.ts'
@@ -27,29 +28,32 @@ const columns: readonly ListColumn<AlertView>[] = [
 
 export function defineAlert(alert: Command, io: CommandIo): void {
   addExamples(alert, 'wellhead alert list', 'wellhead alert mute errors --for 2h')
-  const command = (name: string, description: string) =>
-    addServiceCommand(alert, name, description).argument('<name>', 'alert name or id')
+  const alerts = definitionCommands<AlertView>(alert, io, {
+    noun: 'alert',
+    folder: 'alerts',
+    reference: 'alert name or id',
+  })
 
-  addServiceAction(addServiceCommand(alert, 'list', 'list alerts with their states'), io, {
+  alerts.list({
+    details: ' with their states',
+    columns,
     examples: [
       'wellhead alert list',
       'wellhead alert list --json | jq -r \'.[] | select(.state == "firing").name\'',
     ],
-    request: (client) => client.json<AlertView[]>('GET', '/api/alerts'),
-    print: (alerts) => printList(io, columns, alerts, 'No alerts.'),
   })
 
-  addServiceAction(command('show', 'show an alert and what happened to it'), io, {
-    examples: ['wellhead alert show errors'],
-    request: async (client, name: string) => {
-      const shown = await client.json<AlertView>('GET', apiPath('alerts', name))
+  alerts.show({
+    details: ' and what happened to it',
+    example: 'wellhead alert show errors',
+    async more(client, { id }) {
       const events: LoggedEntry[] = []
-      const search = { query: `alert_id:"${shown.id}"`, from: beginningOfTime }
+      const search = { query: `alert_id:"${id}"`, from: beginningOfTime }
       const found = searchEntries(client, alertsSource.name, search, shownEvents)
       for await (const { entry } of found) events.push(entry)
-      return { ...shown, events }
+      return { events }
     },
-    print: async ({ events, notify, ...shown }) => {
+    async print({ events, notify, ...shown }) {
       const targets = notify.map(({ type, url, to, switched_off: isOff }) => {
         return ['notify', `${type} ${url ?? to}${isOff ? ' (switched off: it responded 410)' : ''}`] as const
       })
@@ -58,7 +62,7 @@ export function defineAlert(alert: Command, io: CommandIo): void {
     },
   })
 
-  const test = command('test', 'evaluate an alert now, without changing its state')
+  const test = alerts.command('test', 'evaluate an alert now, without changing its state')
   addServiceAction(test.option('--notify', 'also send a test notification'), io, {
     examples: ['wellhead alert test errors', 'wellhead alert test errors --notify'],
     request: (client, name: string, { notify = false }: { notify?: boolean }) =>
@@ -71,7 +75,8 @@ export function defineAlert(alert: Command, io: CommandIo): void {
     },
   })
 
-  const mute = command('mute', 'stop notifications of an alert for a while')
+  const mute = alerts
+    .command('mute', 'stop notifications of an alert for a while')
     .option('--for <duration>', 'how long, such as 30m or 2h (default: 1h)', durationSeconds(1, 30 * 86_400))
     .option('--off', 'end the mute')
   addServiceAction(mute, io, {

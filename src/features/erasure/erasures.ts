@@ -113,7 +113,7 @@ export class Erasures {
     this.#options = options
   }
 
-  /** See `src/app/after-changes.ts`. */
+  /** Sets the steps of an erasure outside of this class. */
   follow(hooks: ErasureHooks): void {
     this.#hooks = hooks
   }

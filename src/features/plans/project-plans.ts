@@ -74,7 +74,7 @@ export class ProjectPlans {
     await this.#following?.stop()
   }
 
-  /** Sets what follows from changes. See `src/app/after-changes.ts`. */
+  /** Sets the listener for changes of limits. */
   follow(onChange: () => void): void {
     this.#onChange = onChange
   }

@@ -6,7 +6,8 @@ import {
   collect,
   durationSeconds,
 } from '../../cli/kit/command.ts'
-import { type CommandIo, confirm, usageFailure } from '../../cli/kit/command-io.ts'
+import { type CommandIo, usageFailure } from '../../cli/kit/command-io.ts'
+import { definitionCommands } from '../../cli/kit/definition-commands.ts'
 import { type ListColumn, printFields, printList } from '../../cli/kit/output/print.ts'
 import { apiPath } from '../../cli/kit/service-client.ts'
 import type { Source, TypedColumn } from '../../core/catalog/source.ts'
@@ -47,15 +48,19 @@ from it, which is faster.
 export function defineSource(source: Command, io: CommandIo): void {
   addExamples(source, 'wellhead source list', 'wellhead source update audit_logs --retention 365d')
 
-  addServiceAction(addServiceCommand(source, 'list', 'list sources'), io, {
-    examples: ['wellhead source list'],
-    request: (client) => client.json<Source[]>('GET', '/api/sources'),
-    print: (sources) =>
-      printList(io, ['name', 'retention_days', 'aliases', 'description'], sources, 'No sources.'),
+  const sources = definitionCommands<Source>(source, io, {
+    noun: 'source',
+    folder: 'sources',
+    reference: 'source name',
   })
 
-  const schema = addServiceCommand(source, 'schema', 'list the metadata paths of the newest entries')
-    .argument('<name>', 'source name')
+  sources.list({
+    columns: ['name', 'retention_days', 'aliases', 'description'],
+    examples: ['wellhead source list'],
+  })
+
+  const schema = sources
+    .command('schema', 'list the metadata paths of the newest entries')
     .addHelpText('after', schemaHelp)
   addServiceAction(schema, io, {
     examples: ['wellhead source schema edge_logs'],
@@ -67,12 +72,7 @@ export function defineSource(source: Command, io: CommandIo): void {
     },
   })
 
-  const show = addServiceCommand(source, 'show', 'show a source').argument('<name>', 'source name')
-  addServiceAction(show, io, {
-    examples: ['wellhead source show edge_logs'],
-    request: (client, name: string) => client.json<Source>('GET', apiPath('sources', name)),
-    print: (found) => printSource(io, found),
-  })
+  sources.show({ example: 'wellhead source show edge_logs', print: (shown) => printSource(io, shown) })
 
   addUpdate(source, io)
 
@@ -88,17 +88,10 @@ export function defineSource(source: Command, io: CommandIo): void {
     )
   addExamples(init, 'wellhead source init shop_api --from sample.ndjson')
 
-  const remove = addServiceCommand(source, 'delete', 'delete a source and its entries')
-    .argument('<name>', 'source name')
-    .option('--yes', 'do not ask for confirmation')
-  addServiceAction(remove, io, {
-    examples: ['wellhead source delete audit_logs --yes'],
-    request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name } = await client.json<Source>('GET', apiPath('sources', reference))
-      await confirm(io, `The source ${name} and all its entries will be deleted.`, yes)
-      await client.request('DELETE', apiPath('sources', name), { query: { confirm: name } })
-      await io.stderr.write(`Deleted ${name}.\n`)
-    },
+  sources.delete({
+    contents: 'entries',
+    example: 'wellhead source delete audit_logs --yes',
+    repeatsName: true,
   })
 }
 

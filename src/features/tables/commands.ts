@@ -1,10 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { addExamples, addServiceAction, addServiceCommand, wholeNumber } from '../../cli/kit/command.ts'
-import { type CommandIo, confirm, usageFailure } from '../../cli/kit/command-io.ts'
+import { addExamples, addServiceAction, wholeNumber } from '../../cli/kit/command.ts'
+import { type CommandIo, usageFailure } from '../../cli/kit/command-io.ts'
+import { definitionCommands } from '../../cli/kit/definition-commands.ts'
 import { plural } from '../../cli/kit/output/format.ts'
-import { printFields, printList } from '../../cli/kit/output/print.ts'
+import { printFields } from '../../cli/kit/output/print.ts'
 import { apiPath, type ServiceClient, ServiceFailure } from '../../cli/kit/service-client.ts'
 import type { TableView } from './table-kind.ts'
 
@@ -24,25 +25,23 @@ interface PutOptions {
 
 export function defineTable(table: Command, io: CommandIo): void {
   addExamples(table, 'wellhead table put customers customers.csv', 'wellhead table rows customers')
-  const command = (name: string, description: string) =>
-    addServiceCommand(table, name, description).argument('<name>', 'table name or id')
-
-  addServiceAction(addServiceCommand(table, 'list', 'list tables'), io, {
-    examples: ['wellhead table list'],
-    request: (client) => client.json<TableView[]>('GET', '/api/tables'),
-    print: (tables) => printList(io, columns, tables, 'No tables.'),
+  const tables = definitionCommands<TableView>(table, io, {
+    noun: 'table',
+    folder: 'tables',
+    reference: 'table name or id',
   })
 
-  addServiceAction(command('show', 'show a table'), io, {
-    examples: ['wellhead table show customers'],
-    request: (client, name: string) => client.json<TableView>('GET', apiPath('tables', name)),
+  tables.list({ columns, examples: ['wellhead table list'] })
+  tables.show({
+    example: 'wellhead table show customers',
     print: ({ columns: _, stored_columns, ...shown }) => {
       const types = stored_columns.map(({ name, type }) => `${name}=${type}`)
       return printFields(io.stdout, Object.entries({ ...shown, columns: types }))
     },
   })
 
-  const rows = command('rows', 'print the rows of a table')
+  const rows = tables
+    .command('rows', 'print the rows of a table')
     .addOption(
       new Option('--format <format>', 'output format').choices(['csv', 'ndjson', 'json']).default('csv'),
     )
@@ -58,7 +57,8 @@ export function defineTable(table: Command, io: CommandIo): void {
     },
   })
 
-  const put = command('put', 'replace the rows of a table, and create it if it does not exist')
+  const put = tables
+    .command('put', 'replace the rows of a table, and create it if it does not exist')
     .argument('<file>', 'rows as CSV, NDJSON or JSON, by the ending of the file')
     .option('--breaking', 'replace columns although endpoints that read them would fail')
     .option('--restore-erased', 'store rows of projects that were erased')
@@ -85,19 +85,7 @@ export function defineTable(table: Command, io: CommandIo): void {
     },
   })
 
-  const remove = command('delete', 'delete a table and its rows').option(
-    '--yes',
-    'do not ask for confirmation',
-  )
-  addServiceAction(remove, io, {
-    examples: ['wellhead table delete customers --yes'],
-    request: async (client, reference: string, { yes }: { yes?: true }) => {
-      const { name } = await client.json<TableView>('GET', apiPath('tables', reference))
-      await confirm(io, `The table ${name} and all its rows will be deleted.`, yes)
-      await client.request('DELETE', apiPath('tables', name))
-      await io.stderr.write(`Deleted ${name}.\n`)
-    },
-  })
+  tables.delete({ contents: 'rows', example: 'wellhead table delete customers --yes' })
 }
 
 interface RowsOptions {

@@ -53,12 +53,19 @@ describe('docs/architecture.md', () => {
     expect(rooms.filter((name) => !page.includes(`\n- \`${name}\`: `))).toEqual([])
   })
 
+  test('names every hook', () => {
+    const hooks = readFileSync(`${root}src/core/hooks.ts`, 'utf8').split('export interface Hooks {')[1] ?? ''
+    const names = [...hooks.matchAll(/^ {2}(?:readonly )?(\w+): /gm)].map(([, name]) => name as string)
+    expect(names.length).toBeGreaterThan(15)
+    expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([])
+  })
+
   test('draws every layer', () => {
     const drawing = /```mermaid\n([\s\S]+?)```/.exec(page)?.[1] ?? ''
     expect(layers.flat().filter((name) => !new RegExp(`\\b${name}\\b`).test(drawing))).toEqual([])
   })
 
-  test.each(['A request', 'An entry'])('walks down, through every file once: %s', (heading) => {
+  test.each(['An uncached call', 'An entry'])('walks down, through every file once: %s', (heading) => {
     const files = walk(heading)
     expect(files.length).toBeGreaterThan(6)
     expect(new Set(files).size).toBe(files.length)

@@ -15,7 +15,7 @@ const numbered = (heading: string) =>
   [...section(heading).matchAll(/^\d+\. `([^`]+)`/gm)].map(([, file]) => file as string)
 
 /** How parts are put together, and what all of them use. */
-const everywhere = /^src\/(?:app|core\/base)\//
+const everywhere = /^src\/(?:app\.ts|core\.ts|core\/base\/.+|features\/\w+\/open\.ts)$/
 
 describe('the walks name the files that run', () => {
   let ran: Record<'request' | 'entry' | 'deployment', string[]>
@@ -25,10 +25,10 @@ describe('the walks name the files that run', () => {
     ran = JSON.parse(stdout)
   })
 
-  test('a request that is not cached runs the files of its walk, and no others', () => {
-    expect(numbered('A request').filter((file) => !ran.request.includes(file))).toEqual([])
+  test('an uncached call runs the files of its walk, and no others', () => {
+    expect(numbered('An uncached call').filter((file) => !ran.request.includes(file))).toEqual([])
     expect(
-      ran.request.filter((file) => !everywhere.test(file) && !named('A request').includes(file)),
+      ran.request.filter((file) => !everywhere.test(file) && !named('An uncached call').includes(file)),
     ).toEqual([])
   })
 
@@ -36,11 +36,11 @@ describe('the walks name the files that run', () => {
     // The body is too small for a worker, and an interface has nothing to run.
     const others = ['src/core/intake/decoder-worker.ts', 'src/core/engine/engine.ts']
     expect(numbered('An entry').filter((file) => !ran.entry.includes(file))).toEqual(others)
-    const known = [...named('A request'), ...named('An entry')]
+    const known = [...named('An uncached call'), ...named('An entry')]
     expect(ran.entry.filter((file) => !everywhere.test(file) && !known.includes(file))).toEqual([])
   })
 
   test('a deployment runs the files of its walk', () => {
-    expect(numbered('A deployment').filter((file) => !ran.deployment.includes(file))).toEqual([])
+    expect(numbered('Saving an endpoint').filter((file) => !ran.deployment.includes(file))).toEqual([])
   })
 })

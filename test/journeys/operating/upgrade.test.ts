@@ -9,7 +9,7 @@ import { runCommand } from '../../support/command.ts'
 import { type Expected, fillRelease, ofRelease, readRelease } from '../../support/release-data.ts'
 import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { openWithIssuer } from '../access/people/stage.ts'
+import { openWithIssuer } from '../people/stage.ts'
 
 /** One of each release; see scripts/release-archive.mjs. */
 const archives = fileURLToPath(new URL('../../releases/', import.meta.url))

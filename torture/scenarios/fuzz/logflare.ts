@@ -1,5 +1,5 @@
-import { otelShapes } from '../../../test/journeys/logflare/otel-shapes.ts'
-import { refused, shapes } from '../../../test/journeys/logflare/shapes.ts'
+import { otelShapes } from '../../../test/journeys/supabase/otel-shapes.ts'
+import { refused, shapes } from '../../../test/journeys/supabase/shapes.ts'
 import { natively } from '../../../test/support/engines.ts'
 import { bigQueryGrammar } from '../../fuzz/bigquery-grammar.ts'
 import { diceOf } from '../../fuzz/dice.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest'
 import { hurriedTime } from '../../support/hurried-time.ts'
 import { openService, type RunningService } from '../../support/service.ts'
-import { erasureJourneys } from './erasures.ts'
+import { erasureJourneys } from '../erasure/erasures.ts'
 import { planJourneys } from './plans.ts'
 import { usageJourneys } from './usage.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CookieJar } from '../../../support/network/issuer.ts'
+import { CookieJar } from '../../support/network/issuer.ts'
 import { openWithIssuer, type PeopleStage } from './stage.ts'
 
 /** Each sign-in takes as long as an issuer may take, so they go on beside the other journeys and are looked at after them. */

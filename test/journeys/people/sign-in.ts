@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createLog } from '../../../../src/core/base/log.ts'
-import { Oidc, type OidcSettings } from '../../../../src/features/people/oidc.ts'
-import { CookieJar, clientId, clientSecret } from '../../../support/network/issuer.ts'
+import { createLog } from '../../../src/core/base/log.ts'
+import { Oidc, type OidcSettings } from '../../../src/features/people/oidc.ts'
+import { CookieJar, clientId, clientSecret } from '../../support/network/issuer.ts'
 import type { PeopleStage } from './stage.ts'
 
 export function signInJourneys(stage: PeopleStage): void {

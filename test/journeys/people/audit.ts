@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ask, makeToken } from '../../../support/callers.ts'
-import { CookieJar } from '../../../support/network/issuer.ts'
+import { ask, makeToken } from '../../support/callers.ts'
+import { CookieJar } from '../../support/network/issuer.ts'
 import type { PeopleStage } from './stage.ts'
 
 export function auditJourneys(stage: PeopleStage): void {

@@ -11,7 +11,7 @@ import { scratchDirectory } from '../../support/scratch.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { childrenOf, isAlive } from '../../support/service-process.ts'
 import { dropDatabase, ownCluster, ownServer } from '../../support/worker-server.ts'
-import { openScriptedServer } from './scripted-server.ts'
+import { openScriptedServer } from '../operating/scripted-server.ts'
 
 /** An installation with the embedded engine moves to a server, in spite of interruptions. */
 const directory = scratchDirectory()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { CookieJar, clientId, clientSecret } from '../../../support/network/issuer.ts'
+import { CookieJar, clientId, clientSecret } from '../../support/network/issuer.ts'
 import type { PeopleStage } from './stage.ts'
 
 export function issuerResponseJourneys(stage: PeopleStage): void {

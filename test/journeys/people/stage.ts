@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest'
-import { ask } from '../../../support/callers.ts'
-import { hurriedTime } from '../../../support/hurried-time.ts'
-import { manualClock } from '../../../support/manual-clock.ts'
-import { freePort } from '../../../support/network/free-port.ts'
+import { ask } from '../../support/callers.ts'
+import { hurriedTime } from '../../support/hurried-time.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+import { freePort } from '../../support/network/free-port.ts'
 import {
   type CookieJar,
   clientId,
   clientSecret,
   type Issuer,
   openIssuer,
-} from '../../../support/network/issuer.ts'
-import { openService, type RunningService, type ServiceChoices } from '../../../support/service.ts'
+} from '../../support/network/issuer.ts'
+import { openService, type RunningService, type ServiceChoices } from '../../support/service.ts'
 
 /** A service whose users sign in with an issuer on this machine. */
 export async function openWithIssuer(choices: ServiceChoices = {}) {

@@ -23,7 +23,7 @@ import { scratchDirectory } from '../../support/scratch.ts'
 import { sendUntilStopped } from '../../support/sender.ts'
 import { openService, type RunningService } from '../../support/service.ts'
 import { type ServiceProcess, spawnService } from '../../support/service-process.ts'
-import { installPackage } from './packed-package.ts'
+import { installPackage } from '../operating/packed-package.ts'
 
 /** The packed package serves and is backed up; the working copy serves the restored data. */
 const directory = scratchDirectory()

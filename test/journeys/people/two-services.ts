@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask } from '../../../support/callers.ts'
-import { CookieJar, type Issuer } from '../../../support/network/issuer.ts'
-import { openService, type RunningService } from '../../../support/service.ts'
-import {
-  dropDatabase,
-  environmentOf,
-  newDatabase,
-  type SharedServer,
-} from '../../../support/worker-server.ts'
+import { ask } from '../../support/callers.ts'
+import { CookieJar, type Issuer } from '../../support/network/issuer.ts'
+import { openService, type RunningService } from '../../support/service.ts'
+import { dropDatabase, environmentOf, newDatabase, type SharedServer } from '../../support/worker-server.ts'
 import { openWithIssuer } from './stage.ts'
 
 /** People sign in on one service. The other one shares its ClickHouse server and its admin token. */
