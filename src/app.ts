@@ -122,7 +122,6 @@ export async function openService(
     adminSecret,
     phase,
     builtInSources,
-    features: features.map(({ name }) => name),
     feature<Opened>({ name }: { name: string }): Opened {
       const feature = opened.get(name)
       if (!feature) throw new Error(`The feature ${name} is not open. It must stand earlier in the list.`)

@@ -89,8 +89,6 @@ export interface Core {
   readonly hooks: Hooks
   /** An earlier feature of the list, as it was opened. */
   feature<Opened>(feature: { readonly name: string; open?(core: Core): Promise<Opened> }): Opened
-  /** Names of all features. */
-  readonly features: readonly string[]
   /** Tools for agents that features add. */
   tools(): readonly ServiceTool[]
   phase(): Phase
@@ -151,7 +149,7 @@ export interface Core {
   readonly warmKeys: WarmKeysFile
 }
 
-interface ServiceParts extends Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'features' | 'tools'> {
+interface ServiceParts extends Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'tools'> {
   builtInSources: readonly NewSource[]
 }
 
