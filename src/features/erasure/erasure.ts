@@ -60,6 +60,8 @@ export const storedErasureShape = z.object({
     .default(null),
   /** Whether the rows of tables that users fill are gone, if `everything` is. */
   rows_erased: z.boolean().default(false),
+  /** A build that lacks the feature of tables leaves their rows to one that has it. */
+  rows_left: z.enum(['none', 'left', 'erased']).default('none'),
   /** Whether nothing but the project was named. */
   everything: z.boolean().default(false),
   entries: z.int(),

@@ -24,7 +24,7 @@ test('counts an entry once, however many replicas its shard has', async () => {
     sources: () => [{ id: '1', name: 'edge_logs', project: null }],
     holdEntries: async () => () => {},
     file: new ErasureFile(directory.path),
-    eraseTables: async () => {},
+    eraseTables: async () => true,
   })
   const { rows } = erasures.read({ project: 'demo', ids: ['a'] })
   expect(await erasures.count(rows)).toMatchObject({ entries: 100 })

@@ -44,8 +44,8 @@ interface ErasuresOptions {
   file: ErasureFile
   /** Lets no entries of these projects be stored until what it returns is called. Resolves when earlier ones are acknowledged. */
   holdEntries: (projects: ReadonlySet<string>) => Promise<() => void>
-  /** Removes the project's rows of tables that users fill. */
-  eraseTables: (project: string) => Promise<unknown>
+  /** Removes the project's rows of tables that users fill. Returns false if this build lacks the feature of tables that are there. */
+  eraseTables: (project: string) => Promise<boolean>
 }
 
 const limits = { deadlineMs: 120_000 }
@@ -138,6 +138,7 @@ export class Erasures {
     await this.#acceptStored().catch((error) => {
       log.warn({ err: error }, 'erasures cannot continue yet; retrying')
     })
+    await this.#eraseLeftRows()
     this.#work()
     if (!shared) return
     this.#following = repeat({
@@ -237,7 +238,13 @@ export class Erasures {
         const { tables, ...counted } = counts[at] as CountedErasure
         const created_at = new Date(this.#options.time.wall.now()).toISOString()
         const begun = { id: randomUUID(), ...each.rows, ...counted, created_at, created_by: each.by }
-        const erasure = { ...begun, cutoffs: null, rows_erased: false, done_at: null }
+        const erasure: Erasure = {
+          ...begun,
+          cutoffs: null,
+          rows_erased: false,
+          rows_left: 'none',
+          done_at: null,
+        }
         try {
           await each.before(erasure)
           await this.#options.file.add(erasure)
@@ -304,11 +311,21 @@ export class Erasures {
 
   /** Rows of tables that users fill have neither a source nor a time. */
   async #eraseRows(erasure: Erasure): Promise<Erasure> {
-    if (!erasure.everything || erasure.rows_erased) return erasure
-    await this.#options.eraseTables(erasure.project)
-    const erased = { ...erasure, rows_erased: true }
+    const { everything, rows_erased, rows_left } = erasure
+    if (!everything || (rows_erased && rows_left !== 'left')) return erasure
+    const areErased = await this.#options.eraseTables(erasure.project)
+    if (!areErased && rows_left === 'left') return erasure
+    const left = !areErased ? 'left' : rows_left === 'left' ? 'erased' : 'none'
+    const erased: Erasure = { ...erasure, rows_erased: true, rows_left: left }
     await this.#store(erased)
     return erased
+  }
+
+  /** Nobody could change these rows since, so all of them are older than the erasure. */
+  async #eraseLeftRows(): Promise<void> {
+    for (const erasure of this.#byId.values()) {
+      if (erasure.done_at !== null && erasure.rows_left === 'left') await this.#eraseRows(erasure)
+    }
   }
 
   /** Tables that are others than when the erasure was accepted have no rows of that time. */
@@ -527,12 +544,12 @@ export class Erasures {
 
 /** Of a file: the engine may have other rows by now. */
 function asUnaccepted(erasure: Erasure): Erasure {
-  return { ...erasure, cutoffs: null, rows_erased: false, done_at: null }
+  return { ...erasure, cutoffs: null, rows_erased: false, rows_left: 'none', done_at: null }
 }
 
 /** The row of an erasure with the highest one counts. Earlier versions stored 1, and 2 at the end. */
-function sequenceOf({ cutoffs, rows_erased, done_at }: Erasure): number {
-  if (done_at !== null) return 4
+function sequenceOf({ cutoffs, rows_erased, rows_left, done_at }: Erasure): number {
+  if (done_at !== null) return rows_left === 'erased' ? 5 : 4
   if (cutoffs === null) return 1
   return rows_erased ? 3 : 2
 }

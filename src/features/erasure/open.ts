@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { hasMissingKinds } from '../../core/definitions/shared-names.ts'
 import type { Core } from '../../core.ts'
 import { audit as auditFeature } from '../audit/index.ts'
 import { ErasureFile } from './erasure-file.ts'
@@ -18,6 +19,7 @@ export async function openErasure(core: Core) {
     holdEntries: (projectNames) => gate.hold(projectNames),
     async eraseTables(project) {
       for (const { eraseRows } of hooks.erasure) await eraseRows?.(project)
+      return !hasMissingKinds(core.catalog)
     },
   })
   erasures.follow({

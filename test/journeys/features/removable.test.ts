@@ -111,6 +111,39 @@ test('a service without a feature keeps what the feature stored, and lacks nothi
   }
 })
 
+test('a project that is erased without the feature of tables loses its rows when the feature is back', async () => {
+  const { path, remove } = scratchDirectory()
+  const stage = await featureStage(path)
+  const { admin, service } = stage
+  try {
+    await stage.open([])
+    await admin('POST', '/api/tables', { name: 'plans' })
+    const csv = { 'Content-Type': 'text/csv' }
+    await admin('PUT', '/api/tables/plans/rows', 'project,plan\nblue,big\nred,small\n', csv)
+    await service().close()
+    await stage.open(['tables'])
+    const { status, body } = await admin('POST', '/api/erasures', { project: 'blue' })
+    expect([status, body.project]).toEqual([202, 'blue'])
+    await expect
+      .poll(async () => (await admin('GET', `/api/erasures/${body.id}`)).body.done_at)
+      .not.toBe(null)
+    await service().close()
+    const rows = async () => (await admin('GET', '/api/tables/plans/rows?_format=csv')).body
+    await stage.open([])
+    expect(await rows()).toBe('project,plan\n"red","small"\n')
+    // Once: rows that are stored again on purpose stay.
+    const stored = '/api/tables/plans/rows?restore_erased=true'
+    expect((await admin('PUT', stored, 'project,plan\nblue,new\n', csv)).status).toBe(200)
+    await service().close()
+    await stage.open([])
+    expect(await rows()).toBe('project,plan\n"blue","new"\n')
+    await service().close()
+  } finally {
+    await stage.close()
+    remove()
+  }
+})
+
 test('a service starts on new data without any feature that can be removed', async () => {
   const { path, remove } = scratchDirectory()
   const stage = await featureStage(path)

@@ -147,7 +147,7 @@ test('an erasure is not done while a query runs that began before it', async () 
     sources: () => [{ id: '1', name: 'shared_logs', project: null }],
     holdEntries: async () => () => {},
     file: new ErasureFile(directory.path),
-    eraseTables: async () => {},
+    eraseTables: async () => true,
   })
   const forget = async () => void order.push('forgotten')
   erasures.follow({ flush: async () => {}, onErase: forget, queriesEnded: () => query })
@@ -195,7 +195,7 @@ test('an erasure stays done although its row from before is being read', async (
     ...{ topology: () => topologyOf(engine), sourceOf: (name) => name, sources: () => [] },
     file: new ErasureFile(directory.path),
     holdEntries: async () => () => {},
-    eraseTables: async () => {},
+    eraseTables: async () => true,
   })
   erasures.follow({
     flush: async () => {},
