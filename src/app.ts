@@ -121,6 +121,7 @@ export async function openService(
   const core = createCore(options, {
     adminSecret,
     phase,
+    features: features.map(({ name }) => name),
     builtInSources,
     feature<Opened>({ name }: { name: string }): Opened {
       const feature = opened.get(name)

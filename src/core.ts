@@ -89,6 +89,8 @@ export interface Core {
   readonly hooks: Hooks
   /** An earlier feature of the list, as it was opened. */
   feature<Opened>(feature: { readonly name: string; open?(core: Core): Promise<Opened> }): Opened
+  /** Names of the features of this service. */
+  readonly features: readonly string[]
   /** Tools for agents that features add. */
   tools(): readonly ServiceTool[]
   phase(): Phase
@@ -149,7 +151,7 @@ export interface Core {
   readonly warmKeys: WarmKeysFile
 }
 
-interface ServiceParts extends Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'tools'> {
+interface ServiceParts extends Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'features' | 'tools'> {
   builtInSources: readonly NewSource[]
 }
 
@@ -401,6 +403,7 @@ function noHooks(): Hooks {
     tables: { readable: new Map(), columnsOf: () => [] },
     rowsReplaced: [],
     linesStored: [],
+    flush: [],
     erasure: [],
     erasedProjects: [],
     erasedKeys: [],

@@ -24,8 +24,6 @@ export interface ErasedEntries {
 
 /** What a feature does when entries are erased. */
 export interface ErasureHook {
-  /** Stores what waits in memory to become entries. */
-  flush?(): Promise<void>
   /** Drops what was computed from the entries. */
   forget?(erased: ErasedEntries): Promise<void> | void
   /** Removes the rows of a project that are not entries. */
@@ -42,6 +40,8 @@ export interface Hooks {
   readonly rowsReplaced: ((name: string) => void)[]
   /** Receives the lines of a source that are on disk now. */
   readonly linesStored: ((source: string, lines: Iterable<Buffer>) => void)[]
+  /** Stores what waits in memory to become entries or counts. */
+  readonly flush: (() => Promise<void>)[]
   readonly erasure: ErasureHook[]
   /** Projects whose rows were erased from all tables. */
   readonly erasedProjects: (() => ReadonlySet<string>)[]

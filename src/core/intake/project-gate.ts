@@ -11,8 +11,11 @@ interface RequestInside {
   hasLeft: Promise<void>
 }
 
+/** Names of projects, or all of them and entries without a project. */
+type HeldProjects = ReadonlySet<string> | 'all'
+
 interface Hold {
-  projects: ReadonlySet<string>
+  projects: HeldProjects
   isReleased: Promise<void>
 }
 
@@ -41,7 +44,7 @@ export class ProjectGate {
   }
 
   /** Makes further requests of these projects wait until what it returns is called, and resolves when earlier ones are complete. */
-  async hold(projects: ReadonlySet<string>): Promise<() => void> {
+  async hold(projects: HeldProjects): Promise<() => void> {
     let release = () => {}
     const isReleased = new Promise<void>((resolve) => {
       release = resolve
@@ -58,7 +61,8 @@ export class ProjectGate {
 }
 
 /** Rejected lines without a project may name any in their text. */
-function concerns(batches: readonly GatedBatch[], projects: ReadonlySet<string>): boolean {
+function concerns(batches: readonly GatedBatch[], projects: HeldProjects): boolean {
+  if (projects === 'all') return true
   for (const { lines, quarantine } of batches) {
     for (const { project } of projectRuns(lines)) if (projects.has(project)) return true
     for (const { project } of projectRuns(quarantine)) {

@@ -37,6 +37,7 @@ test.skipIf(needsForLoopDisk())(
         // The disk refuses the first folder of the snapshot, before any statement.
         engine: { database: 'wellhead' } as Engine,
         catalog: { hold: (work) => work() },
+        atRest: (work) => work(),
         clock: manualClock(),
         log: createLog('silent'),
         dataDir,

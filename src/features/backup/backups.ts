@@ -27,6 +27,8 @@ import {
 import { receiveBackup } from './restore-backup.ts'
 
 interface BackupsOptions {
+  /** Works while no request stores entries, and everything that was counted is stored. */
+  atRest: <T>(work: () => Promise<T>) => Promise<T>
   engine: Engine
   catalog: Pick<Catalog, 'hold'>
   clock: Clock
@@ -69,7 +71,7 @@ export class Backups {
   /** Resolves when the snapshot is complete, with a tar archive and the total size of its files. */
   async begin(
     version = ownVersion(),
-    isWanted: (table: string) => boolean = () => true,
+    isWanted?: (table: string) => boolean,
   ): Promise<{ stream: Readable; bytes: number }> {
     const { dataDir, engine, catalog, clock } = this.#options
     if (dataDir === undefined) {
@@ -90,7 +92,11 @@ export class Backups {
     try {
       const takenAt = clock.now()
       const store = storeDirectoryOf(dataDir)
-      const snapshot = await catalog.hold(() => snapshotTables(engine, store, isWanted))
+      const snapshotOf = (isIncluded: (table: string) => boolean) =>
+        catalog.hold(() => snapshotTables(engine, store, isIncluded))
+      const snapshot = isWanted
+        ? await snapshotOf(isWanted)
+        : await this.#options.atRest(() => snapshotOf(() => true))
       let bytes = 0
       try {
         await copyOwnFiles(dataDir, ownDirectory(snapshot))

@@ -9,11 +9,21 @@ const stalledAfterMs = 300_000
 export type OpenBackup = Awaited<ReturnType<typeof openBackup>>
 
 export async function openBackup(core: Core) {
-  const { engine, catalog, time, log, shared, settings, hooks } = core
+  const { engine, catalog, time, log, shared, settings, gate, hooks } = core
   const { audit } = core.feature(auditFeature)
   const backups = new Backups({
     ...{ engine, catalog, log, stalledAfterMs },
     clock: time.wall,
+    async atRest(work) {
+      const release = await gate.hold('all')
+      try {
+        // A backup without the counts of the last second is better than none.
+        for (const flush of hooks.flush) await flush().catch(() => {})
+        return await work()
+      } finally {
+        release()
+      }
+    },
     dataDir: shared ? undefined : settings.dataDir,
   })
   if (!shared) hooks.keepDefinitions = (schema) => backups.keepDefinitions(schema)

@@ -24,7 +24,7 @@ export async function openErasure(core: Core) {
   })
   erasures.follow({
     async flush() {
-      for (const { flush } of hooks.erasure) await flush?.()
+      for (const flush of hooks.flush) await flush()
     },
     onErase: ({ project, everything }, names) => core.forget({ project, everything, sources: names }),
     queriesEnded: () => queue.settled(),

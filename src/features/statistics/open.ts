@@ -49,11 +49,7 @@ export async function openStatistics(core: Core) {
   hooks.callRecorded.push((record) => metrics.called(record))
   hooks.queryRan.push((purpose, ms) => metrics.ran(purpose, ms))
   hooks.intake.push(metrics)
-  hooks.erasure.push({
-    async flush() {
-      await records?.flush()
-    },
-  })
+  hooks.flush.push(async () => records?.flush())
   hooks.rowsReplaced.push(() => metrics.namesChanged())
   sources.follow(() => metrics.namesChanged())
   endpoints.follow(() => metrics.namesChanged())

@@ -227,6 +227,9 @@ test('a backup under load has everything acknowledged before, and the restored s
   const found = await stored()
   expect(safe.filter((id) => !found.has(id))).toEqual([])
   expect([...found].filter(([, times]) => times !== '1')).toEqual([])
+  // The backup has the counts of all entries that it has.
+  const usage = (await json(base, '/api/project-usage?project=crash')) as { entries: number }[]
+  expect(usage.reduce((sum, { entries }) => sum + entries, 0)).toBe(found.size)
 
   // Senders retry batches with keys; each is stored once, whether the backup has it or not.
   const withKeys = ledger.batches.filter((batch) => batch.keyed)
