@@ -100,6 +100,35 @@ test.each(Object.entries(rooms))('imports in %s go down', (root, layers) => {
   expect(wrong).toEqual([])
 })
 
+test('a feature uses another one through its index.ts, and only one that stands earlier in the list', () => {
+  const featureOf = (path: string) => /^src\/features\/([^/]+)\//.exec(path)?.[1]
+  const list = readFileSync('src/features.ts', 'utf8')
+  const names = new Map(
+    [...list.matchAll(/import \{ (\w+) \} from '\.\/features\/([^/]+)\//g)].map(([, name, folder]) => [
+      folder,
+      name,
+    ]),
+  )
+  const order = (list.split('= [')[1] ?? '').split(/[\s,\]]+/)
+  const placeOf = (folder: string) => order.indexOf(names.get(folder) ?? '')
+  const wrong = sourcesIn('src/features').flatMap((file) => {
+    const own = featureOf(file) as string
+    const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import\(?) ?'(\.[^']*)'/g)
+    return [...imports].flatMap(([, path]) => {
+      const target = join(dirname(file), path as string)
+      const other = featureOf(target)
+      if (other === undefined || other === own) return []
+      const isAllowed = target === `src/features/${other}/index.ts` && placeOf(other) < placeOf(own)
+      return isAllowed ? [] : `${file} imports ${target}.`
+    })
+  })
+  expect(names.size).toBeGreaterThan(10)
+  expect([...names.keys()].map((folder) => placeOf(folder as string)).filter((place) => place < 0)).toEqual(
+    [],
+  )
+  expect(wrong).toEqual([])
+})
+
 /** A file and what it loads with it, without what it imports when that is used. */
 function loadedWith(start: string): string[] {
   const found = new Set([start])
