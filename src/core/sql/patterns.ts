@@ -14,8 +14,8 @@ const patternFunctions: ReadonlyMap<string, number> = new Map([
   ].flatMap((names) => names.split(' ').map((name) => [name, 1] as const)),
 ])
 
-/** Functions whose last argument is a list of patterns. */
-const listFunction = /^multi(fuzzy)?match/
+/** Functions whose last argument is a list of patterns, or is compared with a list as slowly. */
+const listFunction = /^(?:multi(?:(?:fuzzy)?match|search)|hasall$)/
 
 const maxPatternLength = 1_000
 const maxPatterns = 100
