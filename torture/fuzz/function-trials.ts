@@ -2,7 +2,7 @@ import type { EmbeddedEngine } from '../../src/core/engine/embedded-engine.ts'
 import { engineCodeOf } from '../../src/core/engine/engine-errors.ts'
 import { readJsonRows } from '../../src/core/engine/json-rows.ts'
 import { callerSqlSettings, isolationSettings } from '../../src/core/sql/isolation.ts'
-import { checkPatterns, patternPosition } from '../../src/core/sql/patterns.ts'
+import { checkPatterns, hasBoundedArguments } from '../../src/core/sql/patterns.ts'
 import { parseSelect } from '../../src/core/sql/tree.ts'
 import { becomesTrue } from '../load/load-target.ts'
 import { patienceMs } from '../support/patience.ts'
@@ -176,7 +176,7 @@ export class FunctionTrials {
     sql: string,
     deadlineMs: number,
   ): Promise<'finished' | 'stopped' | 'stopped late' | 'refused' | 'ended the engine' | number> {
-    if (patternPosition(name) !== undefined && !(await this.#isAllowed(sql))) return 'refused'
+    if (hasBoundedArguments(name) && !(await this.#isAllowed(sql))) return 'refused'
     this.statements++
     const { restarts } = this.#engine.state()
     const since = performance.now()

@@ -14,11 +14,19 @@ const patternFunctions: ReadonlyMap<string, number> = new Map([
   ].flatMap((names) => names.split(' ').map((name) => [name, 1] as const)),
 ])
 
-/** Functions whose last argument is a list of patterns, or is compared with a list as slowly. */
-const listFunction = /^(?:multi(?:(?:fuzzy)?match|search)|hasall$)/
+/** Functions whose last argument is a list of patterns. */
+const listFunction = /^multi(?:(?:fuzzy)?match|search)/
+
+/** A function that compares each item of one list with each item of another. */
+const pairwiseFunction = 'hasall'
 
 const maxPatternLength = 1_000
 const maxPatterns = 100
+
+/** Whether a sandbox bounds arguments of a function. */
+export function hasBoundedArguments(name: string): boolean {
+  return patternPosition(name) !== undefined || name.toLowerCase() === pairwiseFunction
+}
 
 /** Position of a function's pattern among its arguments, under any of its names; -1: the last one. Undefined: it has none. */
 export function patternPosition(name: string): number | undefined {
@@ -34,17 +42,30 @@ export function patternPosition(name: string): number | undefined {
 export function checkPatterns(nodes: readonly SqlNode[]): void {
   for (const node of nodes) {
     if (node.kind !== 'Function' || node.parent?.kind === 'TableExpression') continue
+    if (node.name.toLowerCase() === pairwiseFunction) checkLists(node)
     const position = patternPosition(node.name)
     const pattern = position === undefined ? undefined : argumentsOf(node).at(position)
     if (!pattern) continue
     const isList = position === -1
-    const items = isList && pattern.name === 'array' ? argumentsOf(pattern) : [pattern]
-    const length = items.reduce((sum, item) => sum + longestText(item), 0)
-    if (length <= maxPatternLength && items.length <= maxPatterns) continue
+    if (isBounded(isList && pattern.name === 'array' ? argumentsOf(pattern) : [pattern])) continue
     throw invalidQuery(
       `The pattern of ${node.name} must be text that is written in the SQL, at most ${maxPatternLength} characters${isList ? ` and ${maxPatterns} patterns` : ''}: in SQL that callers send, the engine could not stop it at the time limit.`,
     )
   }
+}
+
+/** With one short list, the work grows only with the other. */
+function checkLists(node: SqlNode): void {
+  const isShort = (list: SqlNode) => isBounded(list.name === 'array' ? argumentsOf(list) : [list])
+  if (argumentsOf(node).some(isShort)) return
+  throw invalidQuery(
+    `One list of ${node.name} must be written in the SQL, with at most ${maxPatterns} items and ${maxPatternLength} characters: in SQL that callers send, the engine could not stop it at the time limit.`,
+  )
+}
+
+function isBounded(items: readonly SqlNode[]): boolean {
+  const length = items.reduce((sum, item) => sum + longestText(item), 0)
+  return length <= maxPatternLength && items.length <= maxPatterns
 }
 
 /** Functions whose result is at most as long as their arguments together. A cast can pad a text to millions of bytes. */
