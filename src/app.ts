@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { builtInSources } from './built-in-sources.ts'
+import { builtInSourcesOf } from './built-in-sources.ts'
 import { loadAdminToken } from './core/access/admin-token.ts'
 import { prepareDataDirectory } from './core/base/files/data-directory.ts'
 import type { Log } from './core/base/log.ts'
@@ -122,7 +122,7 @@ export async function openService(
     adminSecret,
     phase,
     features: features.map(({ name }) => name),
-    builtInSources,
+    builtInSources: builtInSourcesOf(features),
     feature<Opened>({ name }: { name: string }): Opened {
       const feature = opened.get(name)
       if (!feature) throw new Error(`The feature ${name} is not open. It must stand earlier in the list.`)

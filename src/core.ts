@@ -16,7 +16,7 @@ import { ResultCache } from './core/cache/result-cache.ts'
 import { WarmKeysFile } from './core/cache/warm-keys-file.ts'
 import { Catalog } from './core/catalog/catalog.ts'
 import type { CatalogRecord, RecordKind } from './core/catalog/catalog-state.ts'
-import { Items } from './core/catalog/items.ts'
+import { changedNames, Items } from './core/catalog/items.ts'
 import type { NewSource } from './core/catalog/source.ts'
 import { Sources } from './core/catalog/sources.ts'
 import { Definitions } from './core/definitions/definitions.ts'
@@ -38,7 +38,7 @@ import { serverEngine, topologyOf } from './core/engine/cluster/cluster-engine.t
 import { checkIsolation } from './core/engine/cluster/isolation-check.ts'
 import type { Topology } from './core/engine/cluster/topology.ts'
 import { checkUnused, EmbeddedEngine } from './core/engine/embedded-engine.ts'
-import type { ErasedEntries, Hooks } from './core/hooks.ts'
+import { type ErasedEntries, type Hooks, readsErased } from './core/hooks.ts'
 import { HotCalls } from './core/http/hot-lane/hot-calls.ts'
 import { UnreadResponses } from './core/http/hot-lane/unread-responses.ts'
 import type { Phase } from './core/http/phase.ts'
@@ -224,8 +224,8 @@ export function createCore(
     attempts: shared ? 2 : 30,
   })
   const keys = new IdempotencyKeys(engine, clock, {
-    lastOf: (project) => hooks.erasedKeys[0]?.lastOf(project),
-    hiddenKeys: () => hooks.erasedKeys[0]?.hiddenKeys(),
+    lastOf: (project) => hooks.erasedKeys?.lastOf(project),
+    hiddenKeys: () => hooks.erasedKeys?.hiddenKeys(),
   })
   const rules = new SourceRules(readDefaultRules(settings.defaultRules))
   const intake = new LogIntake({
@@ -335,16 +335,6 @@ export function createCore(
     read: (limit) => cache.warmKeys(limit),
     onFailure: (error) => log.warn({ err: error }, 'the file of warm keys could not be read or written'),
   })
-  hooks.erasure.push({
-    async forget({ project, everything, sources: names }) {
-      // Results of other tenants have no such entries.
-      cache.dropCalls(
-        (call) => (call.project ?? project) === project && names.some((name) => call.sources.has(name)),
-      )
-      if (everything) keys.forget(project)
-      await warmKeys.save()
-    },
-  })
   return {
     ...{ options, settings, time, log, meters, hooks },
     settingsOf: (rows) => settingsOf(settings, rows),
@@ -360,7 +350,10 @@ export function createCore(
       for (const replaced of hooks.rowsReplaced) replaced(name)
     },
     async forget(erased) {
+      cache.dropCalls(readsErased(erased))
+      if (erased.everything) keys.forget(erased.project)
       for (const { forget } of hooks.erasure) await forget?.(erased)
+      await warmKeys.save()
     },
     ...{ endpoints, calls, cache, queue, runner, readable },
     drafts: endpointDrafts({ engine, runner, sources: readable, clock, warningsOf }),
@@ -385,10 +378,7 @@ export function followChanges(core: Core): void {
   })
   sources.followDrops((name) => core.rowsReplaced(name))
   endpoints.follow((changes) => {
-    const names = changes.flatMap(({ before, after }) =>
-      [before?.name, after?.name].filter((name) => name !== undefined),
-    )
-    for (const { id } of endpoints.readersOf(names)) cache.drop(id)
+    for (const { id } of endpoints.readersOf(changedNames(changes))) cache.drop(id)
     for (const { id, before, after } of changes) {
       const isSameResult = before && after && resultTag(before) === resultTag(after)
       if (!isSameResult) cache.drop(id)
@@ -403,10 +393,11 @@ function noHooks(): Hooks {
     tables: { readable: new Map(), columnsOf: () => [] },
     rowsReplaced: [],
     linesStored: [],
-    flush: [],
+    flushEntries: [],
+    flushCounts: [],
     erasure: [],
     erasedProjects: [],
-    erasedKeys: [],
+    erasedKeys: undefined,
     projectLimits: [],
     admit: admitAll,
     storeNotices: undefined,

@@ -22,6 +22,12 @@ export interface ErasedEntries {
   sources: readonly string[]
 }
 
+/** Tells whether a result of a call may contain erased entries. Results of other tenants have none. */
+export function readsErased({ project, sources }: ErasedEntries) {
+  return (call: { project: string | undefined; sources: ReadonlySet<string> }): boolean =>
+    (call.project ?? project) === project && sources.some((name) => call.sources.has(name))
+}
+
 /** What a feature does when entries are erased. */
 export interface ErasureHook {
   /** Drops what was computed from the entries. */
@@ -40,12 +46,15 @@ export interface Hooks {
   readonly rowsReplaced: ((name: string) => void)[]
   /** Receives the lines of a source that are on disk now. */
   readonly linesStored: ((source: string, lines: Iterable<Buffer>) => void)[]
-  /** Stores what waits in memory to become entries or counts. */
-  readonly flush: (() => Promise<void>)[]
+  /** Stores what waits in memory to become entries. */
+  readonly flushEntries: (() => Promise<void>)[]
+  /** Stores counts of entries that wait in memory. */
+  readonly flushCounts: (() => Promise<void>)[]
   readonly erasure: ErasureHook[]
   /** Projects whose rows were erased from all tables. */
   readonly erasedProjects: (() => ReadonlySet<string>)[]
-  readonly erasedKeys: ErasedKeys[]
+  /** What erasures mean for idempotency keys. */
+  erasedKeys: ErasedKeys | undefined
 
   /** Limits that the tokens of a project have. */
   readonly projectLimits: ((project: string) => PlanLimits)[]

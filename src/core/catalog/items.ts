@@ -94,6 +94,13 @@ export class Items<Item extends { id: string; name?: string; aliases?: readonly 
   }
 }
 
+/** Names that changed items have or had. */
+export function changedNames(changes: readonly ItemChange<{ name: string }>[]): string[] {
+  return changes.flatMap(({ before, after }) =>
+    [before?.name, after?.name].filter((name) => name !== undefined),
+  )
+}
+
 export function namesOf({ name, aliases = [] }: { name?: string; aliases?: readonly string[] }): string[] {
   return name === undefined ? [] : [name, ...aliases]
 }

@@ -6,7 +6,7 @@ const line = (id: string, time: string) =>
     `{"project":"p","id":${JSON.stringify(id)},"timestamp":"${time}","event_message":"","metadata":{}}\n`,
   )
 
-test('counts the days of lines, whatever their ids contain', () => {
+test('counts lines by day, regardless of texts in their ids', () => {
   const lines = Lines.from([
     line('a', '1769817600.000000'),
     line('","timestamp":"1', '1769903999.999999'),

@@ -18,7 +18,7 @@ export async function openBackup(core: Core) {
       const release = await gate.hold('all')
       try {
         // A backup without the counts of the last second is better than none.
-        for (const flush of hooks.flush) await flush().catch(() => {})
+        for (const flush of hooks.flushCounts) await flush().catch(() => {})
         return await work()
       } finally {
         release()

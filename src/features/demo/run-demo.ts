@@ -5,6 +5,7 @@ import { batchKeys, gatherBatches, sendBatch } from '../../cli/kit/logs/log-batc
 import { apiPath, type ServiceClient } from '../../cli/kit/service-client.ts'
 import { packageFile } from '../../core/base/package-file.ts'
 import { readDefinitions } from '../../core/endpoints/definition/definition-file.ts'
+import { demoDashboard } from './demo-dashboard.ts'
 import { customerRequests, type DemoSource, demoSources, demoTraffic } from './traffic.ts'
 import { projects } from './world.ts'
 
@@ -30,9 +31,6 @@ export async function runDemo(options: DemoOptions): Promise<void> {
     if (!options.signal.aborted) throw error
   })
 }
-
-/** The dashboard that the demo opens with. */
-const demoDashboard = 'demo.traffic'
 
 async function sendAll(options: DemoOptions): Promise<void> {
   const { client, now, signal, historyMs, countUsageAt, onFilled } = options

@@ -24,7 +24,7 @@ export async function openErasure(core: Core) {
   })
   erasures.follow({
     async flush() {
-      for (const flush of hooks.flush) await flush()
+      for (const flush of hooks.flushEntries) await flush()
     },
     onErase: ({ project, everything }, names) => core.forget({ project, everything, sources: names }),
     queriesEnded: () => queue.settled(),
@@ -32,7 +32,7 @@ export async function openErasure(core: Core) {
   sources.follow(() => void erasures.sourcesChanged())
   hooks.hiddenRows.push(() => erasures.hidden)
   hooks.erasedProjects.push(() => erasures.erasedProjects())
-  hooks.erasedKeys.push(erasures)
+  hooks.erasedKeys = erasures
   return {
     routes: (server: FastifyInstance) => addErasureRoutes(server, { erasures, audit }),
     load: () => erasures.open(),

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { WellheadError } from '../../core/base/errors.ts'
+import { changedNames } from '../../core/catalog/items.ts'
+import { readsErased } from '../../core/hooks.ts'
 import type { Core } from '../../core.ts'
 import { sources as sourcesFeature } from '../sources/index.ts'
 import { followResult } from './follow-result.ts'
@@ -38,11 +40,9 @@ export async function openLive(core: Core) {
     results.drop((result) => result.sources.has(name))
   })
   hooks.erasure.push({
-    forget({ project, sources: names }) {
-      results.drop(
-        (call) => (call.project ?? project) === project && names.some((name) => call.sources.has(name)),
-      )
-      for (const name of names) tail.forget(name)
+    forget(erased) {
+      results.drop(readsErased(erased))
+      for (const name of erased.sources) tail.forget(name)
     },
   })
   sources.follow((changes) => {
@@ -51,11 +51,8 @@ export async function openLive(core: Core) {
     }
   })
   endpoints.follow((changes) => {
-    const names = changes.flatMap(({ before, after }) =>
-      [before?.name, after?.name].filter((name) => name !== undefined),
-    )
     // Followers may also have lost access to a renamed or unpublished endpoint.
-    const ids = new Set([...changes, ...endpoints.readersOf(names)].map(({ id }) => id))
+    const ids = new Set([...changes, ...endpoints.readersOf(changedNames(changes))].map(({ id }) => id))
     results.drop(({ group }) => ids.has(group))
   })
   return {

@@ -9,7 +9,7 @@ export function planDetails(plans: ProjectPlans): CallerDetails {
   return {
     shape: { plan: planView.nullable().describe('The plan of the project. Null: the token has no project.') },
     of: (caller) => {
-      // Whoever has a link to a dashboard is nobody in particular.
+      // A link to a dashboard gives no rights of a tenant.
       const isTenant = caller.mayAny('query') || caller.mayAny('search') || caller.mayAny('ingest')
       return { plan: caller.project === undefined || !isTenant ? null : plans.of(caller.project) }
     },

@@ -48,7 +48,7 @@ export async function openPlans(core: Core) {
   })
   hooks.admit = (...lines) => quotas.admit(...lines)
   hooks.pending = quotas.pending
-  hooks.flush.push(() => usage.flush())
+  hooks.flushCounts.push(() => usage.flush())
   hooks.callRecorded.push((record) => usage.called(record))
   hooks.callerDetails.push(planDetails(plans))
   definitions.follow(() => plans.changed())

@@ -49,7 +49,7 @@ export async function openStatistics(core: Core) {
   hooks.callRecorded.push((record) => metrics.called(record))
   hooks.queryRan.push((purpose, ms) => metrics.ran(purpose, ms))
   hooks.intake.push(metrics)
-  hooks.flush.push(async () => records?.flush())
+  hooks.flushEntries.push(async () => records?.flush())
   hooks.rowsReplaced.push(() => metrics.namesChanged())
   sources.follow(() => metrics.namesChanged())
   endpoints.follow(() => metrics.namesChanged())

@@ -1,0 +1,2 @@
+/** The dashboard that the demo opens with. */
+export const demoDashboard = 'demo.traffic'
