@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 /** A page of the console does not import another one. */
 const pages =
-  'alerts audit customer dashboards embed endpoints help logs overview people plans reference sources tables tokens'.split(
+  'alerts audit customer dashboards embed endpoints help logs people plans reference sources tables tokens'.split(
     ' ',
   )
 
@@ -38,7 +38,7 @@ const rooms = {
     ['shell', 'sign-in'],
     ['navigation'],
     pages,
-    ['definitions', 'erasure', 'usage'],
+    ['definitions', 'erasure', 'statistics'],
     ['schema'],
     ['query'],
     ['charts'],

@@ -12,7 +12,7 @@ import { lazily, loadAhead } from './ui/lazily.ts'
 import { MissingPage } from './ui/page-head.tsx'
 import { Boundary, Failure, Waiting } from './ui/states.tsx'
 
-const Overview = lazily(() => import('./overview/overview.tsx'))
+const Overview = lazily(() => import('./statistics/overview/overview.tsx'))
 const EndpointList = lazily(() => import('./endpoints/endpoint-list.tsx'))
 const EndpointPage = lazily(() => import('./endpoints/endpoint-page.tsx'))
 const LogsPage = lazily(() => import('./logs/logs-page.tsx'))

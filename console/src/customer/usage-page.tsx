@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
 import { useQuotaRemaining } from '../api/quota.ts'
 import type { Whoami } from '../api/shapes.ts'
+import { RequestReport } from '../statistics/request-report.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { Card, PageHead } from '../ui/page-head.tsx'
 import { Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { bytes, count, counted } from '../ui/text/format.ts'
-import { RequestReport } from '../usage/request-report.tsx'
 
 /** The own requests of a token that is not an admin's. */
 export default function UsagePage({ who }: { who: Whoami }) {

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { queries } from '../api/queries.ts'
-import { Callers, descriptionsOf } from '../usage/callers.tsx'
-import { SlowRequests } from '../usage/slow-requests.tsx'
-import { UsageReport } from '../usage/usage-report.tsx'
+import { Callers, descriptionsOf } from '../statistics/callers.tsx'
+import { SlowRequests } from '../statistics/slow-requests.tsx'
+import { UsageReport } from '../statistics/usage-report.tsx'
 
 /** How an endpoint is used, and which of its requests are slow or fail. */
 export function EndpointUsage({ name }: { name: string }) {

@@ -1,6 +1,6 @@
-import type { Usage } from '../api/shapes.ts'
-import { counted, sum } from '../ui/text/format.ts'
-import type { Range } from '../usage/time-range.tsx'
+import type { Usage } from '../../api/shapes.ts'
+import { counted, sum } from '../../ui/text/format.ts'
+import type { Range } from '../time-range.tsx'
 
 interface SourceCounts {
   name: string

@@ -1,8 +1,8 @@
-import type { Requests } from '../api/shapes.ts'
-import { NameLink, Table } from '../ui/table.tsx'
-import { count, counted, milliseconds, percent } from '../ui/text/format.ts'
-import { Part, type PartQuery } from '../usage/part.tsx'
-import { type Range, usageLink } from '../usage/time-range.tsx'
+import type { Requests } from '../../api/shapes.ts'
+import { NameLink, Table } from '../../ui/table.tsx'
+import { count, counted, milliseconds, percent } from '../../ui/text/format.ts'
+import { Part, type PartQuery } from '../part.tsx'
+import { type Range, usageLink } from '../time-range.tsx'
 
 type Ranked = Requests['endpoints'][number]
 

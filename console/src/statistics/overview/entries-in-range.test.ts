@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Usage } from '../api/shapes.ts'
+import type { Usage } from '../../api/shapes.ts'
 import { entriesInRange, largest } from './entries-in-range.ts'
 
 const buckets = Array.from({ length: 60 }, (_, index) => ({

@@ -1,8 +1,8 @@
-import type { Usage } from '../api/shapes.ts'
-import { counted, short, sum } from '../ui/text/format.ts'
-import { ChartPart } from '../usage/chart-part.tsx'
-import type { PartQuery } from '../usage/part.tsx'
-import type { Range } from '../usage/time-range.tsx'
+import type { Usage } from '../../api/shapes.ts'
+import { counted, short, sum } from '../../ui/text/format.ts'
+import { ChartPart } from '../chart-part.tsx'
+import type { PartQuery } from '../part.tsx'
+import type { Range } from '../time-range.tsx'
 import { entriesInRange, largest } from './entries-in-range.ts'
 
 /** The legend of more takes the space of the chart. */

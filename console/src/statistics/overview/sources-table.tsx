@@ -1,7 +1,7 @@
-import type { Usage } from '../api/shapes.ts'
-import { NameLink, Table } from '../ui/table.tsx'
-import { bytes, count } from '../ui/text/format.ts'
-import { type Range, rangeWords } from '../usage/time-range.tsx'
+import type { Usage } from '../../api/shapes.ts'
+import { NameLink, Table } from '../../ui/table.tsx'
+import { bytes, count } from '../../ui/text/format.ts'
+import { type Range, rangeWords } from '../time-range.tsx'
 import { entriesInRange } from './entries-in-range.ts'
 
 /** Sources with entries, those with the most new ones first. */

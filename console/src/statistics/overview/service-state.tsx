@@ -1,6 +1,6 @@
-import type { Requests, Status, Usage } from '../api/shapes.ts'
-import { Figure } from '../ui/facts.tsx'
-import { bytes, counted, percent, short, sum } from '../ui/text/format.ts'
+import type { Requests, Status, Usage } from '../../api/shapes.ts'
+import { Figure } from '../../ui/facts.tsx'
+import { bytes, counted, percent, short, sum } from '../../ui/text/format.ts'
 
 interface Loading<T> {
   data: T | undefined
