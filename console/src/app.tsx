@@ -30,8 +30,8 @@ const PeoplePage = lazily(() => import('./people/people-page.tsx'))
 const ProjectsPage = lazily(() => import('./plans/projects-page.tsx'))
 const ProjectPage = lazily(() => import('./plans/project-page.tsx'))
 const AuditPage = lazily(() => import('./audit/audit-page.tsx'))
-const UsagePage = lazily(() => import('./customer/usage-page.tsx'))
-const SendPage = lazily(() => import('./customer/send-page.tsx'))
+const UsagePage = lazily(() => import('./plans/usage-page.tsx'))
+const SendPage = lazily(() => import('./sources/send-page.tsx'))
 const ApiPage = lazily(() => import('./reference/api-page.tsx'))
 
 const views: Record<Page, (who: Whoami, name: string) => ReactNode> = {
