@@ -36,7 +36,7 @@ const rooms = {
     ['shell', 'sign-in'],
     ['navigation'],
     pages,
-    ['definitions', 'erasure', 'statistics'],
+    ['definitions', 'erasure', 'replay', 'statistics'],
     ['schema'],
     ['query'],
     ['charts'],

@@ -9,8 +9,8 @@ import {
   createDefinition,
   isConflict,
 } from '../../definitions/requests.ts'
+import { isNoteworthy, replaySummary } from '../../replay/replay-summary.ts'
 import { type EndpointDraft, endpointKind } from '../endpoint-draft.ts'
-import { isNoteworthy, replaySummary } from './replay-summary.ts'
 
 /** Fields that decide which rows a request gets. */
 const replayed: readonly (keyof EndpointDraft)[] = ['query', 'parameters', 'max_rows']

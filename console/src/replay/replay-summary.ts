@@ -1,5 +1,5 @@
-import type { Replay, ReplayedRequest } from '../../api/shapes.ts'
-import { counted } from '../../ui/text/format.ts'
+import type { Replay, ReplayedRequest } from '../api/shapes.ts'
+import { counted } from '../ui/text/format.ts'
 
 /** A change that reads this many times as many rows is worth a question, if the difference is large enough to matter. */
 const muchMore = 2

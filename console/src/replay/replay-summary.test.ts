@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Replay, ReplayedRequest } from '../../api/shapes.ts'
+import type { Replay, ReplayedRequest } from '../api/shapes.ts'
 import { differenceText, isNoteworthy, replaySummary } from './replay-summary.ts'
 
 const figures = { rows: 1, duration_ms: 1, rows_read: 1_000, error: null }

@@ -1,8 +1,8 @@
-import type { Replay, ReplayedRequest } from '../../api/shapes.ts'
-import { Button } from '../../ui/button.tsx'
-import { FormDialog } from '../../ui/dialog.tsx'
-import { Table } from '../../ui/table.tsx'
-import { count, counted, milliseconds } from '../../ui/text/format.ts'
+import type { Replay, ReplayedRequest } from '../api/shapes.ts'
+import { Button } from '../ui/button.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
+import { Table } from '../ui/table.tsx'
+import { count, counted, milliseconds } from '../ui/text/format.ts'
 import { differenceText, isNoteworthy, readsMuchMore, replaySummary } from './replay-summary.ts'
 
 interface ReplayDialogProps {
