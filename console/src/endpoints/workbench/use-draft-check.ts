@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { ApiError, api, OfflineError } from '../../api/api.ts'
 import type { DraftCheck } from '../../api/shapes.ts'
+import { markedProblem } from '../../query/editor/marked-problem.ts'
 import { useSettled } from '../../query/use-settled.ts'
 import type { EndpointDraft } from '../endpoint-draft.ts'
 
@@ -25,7 +26,7 @@ export function useDraftCheck(draft: EndpointDraft) {
     placeholderData: (before) => before,
   })
   const problem = error instanceof ApiError && !isBlank ? error : undefined
-  const marked = useMemo(() => problem && placeOf(problem), [problem])
+  const marked = useMemo(() => problem && markedProblem(problem), [problem])
   return {
     checked: isBlank ? undefined : data,
     problem,
@@ -34,9 +35,4 @@ export function useDraftCheck(draft: EndpointDraft) {
     /** Whether the outcome belongs to an older text. */
     waiting: isFetching || settled !== draft,
   }
-}
-
-/** Undefined where an error has no place in the SQL. */
-export function placeOf({ message, line, column = 1 }: ApiError) {
-  return line === undefined ? undefined : { message, line, column }
 }

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { ApiError, api } from '../../api/api.ts'
-import { SqlEditor } from '../../query/editor/sql-editor.tsx'
-import { Verdict } from '../../query/editor/verdict.tsx'
-import { useSettled } from '../../query/use-settled.ts'
-import { placeOf } from '../workbench/use-draft-check.ts'
+import { ApiError, api } from '../api/api.ts'
+import { markedProblem } from '../query/editor/marked-problem.ts'
+import { SqlEditor } from '../query/editor/sql-editor.tsx'
+import { Verdict } from '../query/editor/verdict.tsx'
+import { useSettled } from '../query/use-settled.ts'
 
 const pauseMs = 350
 
@@ -22,7 +22,7 @@ export function BigQueryField({ onTranslated, onRun }: BigQueryFieldProps) {
     queryKey: ['bigquery', sql],
     queryFn: async ({ signal }) => {
       const translated = await api<{ sql: string }>('/logflare/api/translate', { body: { sql }, signal })
-      const { formatSql } = await import('../../query/editor/format-sql.ts')
+      const { formatSql } = await import('../query/editor/format-sql.ts')
       return formatSql(translated.sql)
     },
     enabled: !isBlank,
@@ -34,7 +34,7 @@ export function BigQueryField({ onTranslated, onRun }: BigQueryFieldProps) {
     if (data !== undefined) receive.current(data)
   }, [data])
   const problem = error instanceof ApiError && !isBlank ? error : undefined
-  const marked = useMemo(() => problem && placeOf(problem), [problem])
+  const marked = useMemo(() => problem && markedProblem(problem), [problem])
   const state = isFetching || sql !== written ? 'Translating …' : data ? 'Translated below.' : ''
   return (
     <>
