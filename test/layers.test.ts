@@ -36,7 +36,7 @@ const rooms = {
     ['shell', 'sign-in'],
     ['navigation'],
     pages,
-    ['definitions', 'erasure', 'replay', 'statistics', 'supabase'],
+    ['definitions', 'erasure', 'live', 'replay', 'statistics', 'supabase'],
     ['schema'],
     ['query'],
     ['charts'],

@@ -1,12 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { findValues } from '../api/entry-search.ts'
 import { useSettled } from '../query/use-settled.ts'
 import { NewColumn } from '../schema/column-dialogs.tsx'
 import { Button } from '../ui/button.tsx'
 import { SearchInput } from '../ui/search.tsx'
 import { count as counted, percent, short } from '../ui/text/format.ts'
 import { CountedNote } from './counted-note.tsx'
-import { findValues } from './entry-search.ts'
 import {
   conditionOf,
   conditionsIn,

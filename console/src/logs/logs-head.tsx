@@ -1,9 +1,9 @@
 import { hasFeature } from '../api/features.ts'
 import type { SavedSearch } from '../api/shapes.ts'
+import { LiveStatus } from '../live/live-status.tsx'
+import type { Live } from '../live/use-live-entries.ts'
 import { Button } from '../ui/button.tsx'
 import { PageHead } from '../ui/page-head.tsx'
-import { LiveStatus } from './live/live-status.tsx'
-import type { Live } from './live/use-live-entries.ts'
 import { SavedSearches } from './search/saved-searches.tsx'
 
 interface LogsHeadProps {

@@ -8,7 +8,7 @@ import {
   type FoundPage,
   type LinkedEntry,
   searchPage,
-} from './entry-search.ts'
+} from '../api/entry-search.ts'
 
 const pageSize = 200
 const facetsEveryMs = 15_000

@@ -1,7 +1,7 @@
 import { useMemo, useRef, useState } from 'react'
 import { ApiError } from '../api/api.ts'
 import type { Facet, LogSource, Whoami } from '../api/shapes.ts'
-import { useLiveEntries } from './live/use-live-entries.ts'
+import { useLiveEntries } from '../live/use-live-entries.ts'
 import { withCondition } from './search/conditions.ts'
 import { useCountedTime } from './use-counted-time.ts'
 import { useEntries, useFacets, useHistogram } from './use-entries.ts'

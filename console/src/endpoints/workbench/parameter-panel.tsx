@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react'
 import type { Parameter, Parameters } from '../../api/shapes.ts'
-import { LiveToggle } from '../../query/run/live-toggle.tsx'
+import { LiveToggle } from '../../live/live-toggle.tsx'
 import { ParameterEditor } from '../../query/run/parameter-editor.tsx'
 import { ParameterForm, RunButton } from '../../query/run/parameter-form.tsx'
 import { likelyType } from '../../query/run/sql-parameters.ts'

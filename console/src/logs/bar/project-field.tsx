@@ -1,8 +1,8 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
+import { findValues } from '../../api/entry-search.ts'
 import { useSettled } from '../../query/use-settled.ts'
 import { TextField } from '../../ui/fields.tsx'
-import { findValues } from '../entry-search.ts'
 
 interface ProjectFieldProps {
   source: string

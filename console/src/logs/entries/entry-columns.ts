@@ -1,8 +1,8 @@
 import { type ColumnKind, columnKindOf } from '../../../../src/shared/column-kind.ts'
 import { keysOf, pathOf, shownPath } from '../../../../src/shared/path-text.ts'
+import type { FoundEntry } from '../../api/entry-search.ts'
 import { type Unit, valueText } from '../../charts/series.ts'
 import { readable } from '../../ui/text/format.ts'
-import type { FoundEntry } from '../entry-search.ts'
 import { levelName, levelTone } from '../levels.ts'
 
 type Kind = ColumnKind | 'message' | 'project' | 'text'

@@ -8,11 +8,11 @@ import {
   useRef,
   useState,
 } from 'react'
+import type { FoundEntry } from '../../api/entry-search.ts'
+import { keysOf } from '../../live/live-buffer.ts'
 import { sum } from '../../ui/text/format.ts'
 import { showInstant, useZone, type Zone } from '../../ui/text/instants.ts'
 import { toggled } from '../../ui/toggled.ts'
-import type { FoundEntry } from '../entry-search.ts'
-import { keysOf } from '../live/live-buffer.ts'
 import { cellOf, kindOf } from './entry-columns.ts'
 import { EntryDetail } from './entry-detail.tsx'
 import { EntryHead } from './entry-head.tsx'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Entry } from '../../api/shapes.ts'
+import type { Entry } from '../api/shapes.ts'
 import { keysOf, LiveBuffer } from './live-buffer.ts'
 
 const entries = (...numbers: number[]): Entry[] =>

@@ -1,6 +1,6 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
-import type { Entry } from '../../api/shapes.ts'
-import { type EntryFilter, searchEntries } from '../entry-search.ts'
+import { type EntryFilter, searchEntries } from '../api/entry-search.ts'
+import type { Entry } from '../api/shapes.ts'
 import { LiveBuffer } from './live-buffer.ts'
 import { followEntries } from './live-tail.ts'
 

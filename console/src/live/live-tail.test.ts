@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { ApiError, type Request } from '../../api/api.ts'
-import type { Entry } from '../../api/shapes.ts'
-import type { EntryFilter } from '../entry-search.ts'
+import { ApiError, type Request } from '../api/api.ts'
+import type { EntryFilter } from '../api/entry-search.ts'
+import type { Entry } from '../api/shapes.ts'
 import { followEntries, type TailEvents, type TailWorld } from './live-tail.ts'
 
 const entry = (n: number, message = 'one two'): Entry => ({

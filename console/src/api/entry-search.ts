@@ -1,5 +1,5 @@
-import { api, at, send } from '../api/api.ts'
-import type { Entry, Facets, Histogram, SearchSql, ValueCount } from '../api/shapes.ts'
+import { api, at, send } from './api.ts'
+import type { Entry, Facets, Histogram, SearchSql, ValueCount } from './shapes.ts'
 
 export interface EntryFilter {
   source: string

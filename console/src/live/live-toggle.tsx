@@ -1,5 +1,5 @@
-import { hasFeature } from '../../api/features.ts'
-import { Button } from '../../ui/button.tsx'
+import { hasFeature } from '../api/features.ts'
+import { Button } from '../ui/button.tsx'
 import type { LiveState } from './use-live-result.ts'
 
 const texts: Record<LiveState, string> = {

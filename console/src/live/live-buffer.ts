@@ -1,4 +1,4 @@
-import type { Entry } from '../../api/shapes.ts'
+import type { Entry } from '../api/shapes.ts'
 
 const keyOf = ({ timestamp, id }: Pick<Entry, 'timestamp' | 'id'>): string => `${timestamp} ${id}`
 

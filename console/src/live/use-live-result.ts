@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
-import { followResult } from '../../api/follow-result.ts'
-import type { ParameterValues } from './use-parameter-values.ts'
-import type { Run } from './use-run.ts'
+import { followResult } from '../api/follow-result.ts'
+import type { ParameterValues } from '../query/run/use-parameter-values.ts'
+import type { Run } from '../query/run/use-run.ts'
 
 export type LiveState = 'off' | 'connecting' | 'open' | 'broken'
 

@@ -1,9 +1,9 @@
-import { eventsOf } from '../../../../src/shared/event-stream.ts'
-import { at, send } from '../../api/api.ts'
-import { connection } from '../../api/connection.ts'
-import { reconnecting } from '../../api/reconnecting.ts'
-import type { Entry } from '../../api/shapes.ts'
-import type { EntryFilter } from '../entry-search.ts'
+import { eventsOf } from '../../../src/shared/event-stream.ts'
+import { at, send } from '../api/api.ts'
+import { connection } from '../api/connection.ts'
+import type { EntryFilter } from '../api/entry-search.ts'
+import { reconnecting } from '../api/reconnecting.ts'
+import type { Entry } from '../api/shapes.ts'
 
 export interface TailEvents {
   /** From now on nothing is missed. */

@@ -1,4 +1,4 @@
-import { count } from '../../ui/text/format.ts'
+import { count } from '../ui/text/format.ts'
 import type { Live } from './use-live-entries.ts'
 
 const texts = {
