@@ -1,10 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { consolePages } from '../src/shared/console-pages.ts'
 
 /** A page of the console does not import another one. */
 const pages =
   'alerts audit dashboards embed endpoints help logs people plans reference sources tables tokens'.split(' ')
+
+/** Rooms of the console that belong to core or to the console itself. Others have the name of their feature. */
+const ownRooms =
+  'api app charts definitions embed endpoints help main navigation query reference schema shell sign-in tokens ui'.split(
+    ' ',
+  )
 
 /** Rooms from the top to the bottom. A room imports those below it, never those above or beside it. */
 const rooms = {
@@ -96,6 +103,14 @@ test.each(Object.entries(rooms))('imports in %s go down', (root, layers) => {
     })
   })
   expect(wrong).toEqual([])
+})
+
+test('rooms and pages of the console have the names of their features', () => {
+  const named = [...rooms['console/src'].flat(), ...Object.values(consolePages)]
+  const ofFeatures = named.filter((name) => name !== null && !ownRooms.includes(name))
+  expect(ofFeatures.length).toBeGreaterThan(10)
+  expect(ofFeatures.filter((name) => !existsSync(`src/features/${name}`))).toEqual([])
+  expect(ofFeatures.filter((name) => !existsSync(`console/src/${name}`))).toEqual([])
 })
 
 test('a feature uses another one through its index.ts, and only one that stands earlier in the list', () => {

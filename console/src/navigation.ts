@@ -38,10 +38,11 @@ const routes = [
 
 export type Page = (typeof routes)[number][0]
 
-/** Whether the service lacks the feature of a path. Pages and features have the same names. */
+/** Whether the service lacks the feature that a path belongs to. */
 const isMissing = (path: string, has: (feature: string) => boolean): boolean => {
-  const [, page = ''] = /^\/console\/(alerts|dashboards|people|tables)(?:\/|$)/.exec(path) ?? []
-  return page !== '' && !has(page)
+  const [, page = ''] = /^\/console\/([^/]+)/.exec(path) ?? []
+  const feature = consolePages[page] ?? null
+  return feature !== null && !has(feature)
 }
 
 export const routesOf = (who: Whoami, has = hasFeature) =>
@@ -84,7 +85,9 @@ export const homeOf = (who: Whoami): string => linksOf(who, false)[0]?.path ?? '
 
 /** Pages that another caller may have. */
 const isForOthers = new RegExp(
-  `^/(?:console/?)?$|^/console/(?:${consolePages.filter((name) => name !== 'endpoints').join('|')})(?:/|$)`,
+  `^/(?:console/?)?$|^/console/(?:${Object.keys(consolePages)
+    .filter((name) => name !== 'endpoints')
+    .join('|')})(?:/|$)`,
 )
 
 /** Where somebody goes from a path without a page for them; undefined if nobody has one. */

@@ -54,7 +54,7 @@ interface ConsoleParts {
 }
 
 /** Without a name, it is the first page. */
-const pageNames = new Set<string>(['', ...consolePages])
+const pageNames = new Set(['', ...Object.keys(consolePages)])
 
 const options = { logLevel: 'warn' } as const
 
