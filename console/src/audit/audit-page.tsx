@@ -12,16 +12,7 @@ import { Empty, Loaded } from '../ui/states.tsx'
 import { Table } from '../ui/table.tsx'
 import { showInstant, useZone } from '../ui/text/instants.ts'
 import { useAddress } from '../ui/use-address.ts'
-
-/** Kinds whose versions can be compared, and the field with their SQL. */
-const folders: Record<string, readonly [folder: string, sql?: string]> = {
-  endpoint: ['endpoints', 'query'],
-  source: ['sources'],
-  alert: ['alerts'],
-  dashboard: ['dashboards'],
-  table: ['tables'],
-  plan: ['plans'],
-}
+import { versionedKind } from './versioned-kinds.ts'
 
 /** Who did what. The entries are those of a source, so everything else can be asked on the logs page. */
 export default function AuditPage() {
@@ -63,7 +54,7 @@ export default function AuditPage() {
                     <td>{actor.name || actor.id || 'unknown'}</td>
                     <td className="mono">{action}</td>
                     <td>
-                      {foldersOf(entry) ? (
+                      {versionedKind(action) ? (
                         <Button look="small" onClick={() => setShown(entry)}>
                           {target} version {version}
                         </Button>
@@ -85,17 +76,11 @@ export default function AuditPage() {
   )
 }
 
-/** Versions of what was deleted are not kept. */
-function foldersOf({ metadata: { action } }: AuditEntry) {
-  const [kind = '', verb] = action.split('.')
-  return verb === 'create' || verb === 'update' ? folders[kind] : undefined
-}
-
 const readOnly = ['version', 'created_at', 'updated_at', 'updated_by', 'updated_by_name', 'note']
 
 function Difference({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
-  const { target, target_id: id = '', version = 0, actor } = entry.metadata
-  const [folder = '', sql] = foldersOf(entry) ?? []
+  const { action, target, target_id: id = '', version = 0, actor } = entry.metadata
+  const [folder = '', sql] = versionedKind(action) ?? []
   const query = useQuery(queries.versionsById(folder, id))
   return (
     <Dialog

@@ -93,6 +93,7 @@ function noticeOf({ state, error }: Embedded): string | undefined {
       return 'The service cannot be reached. Reconnecting …'
     case 'connecting':
     case 'open':
+    case 'loaded':
     case 'failed':
       return error?.message
   }

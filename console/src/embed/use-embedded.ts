@@ -1,20 +1,24 @@
 import { useEffect, useState } from 'react'
 import { ApiError, api } from '../api/api.ts'
-import type { CallResult } from '../api/call-endpoint.ts'
+import { type CallResult, callEndpoint } from '../api/call-endpoint.ts'
+import { hasFeature } from '../api/features.ts'
 import { followResult } from '../api/follow-result.ts'
 import type { CallableEndpoint, Whoami } from '../api/shapes.ts'
 import type { EmbedAddress } from './embed-address.ts'
 import { requestToken } from './embed-token.ts'
 
 export interface Embedded {
-  state: 'no token' | 'connecting' | 'open' | 'broken' | 'expired' | 'refused' | 'failed'
+  state: 'no token' | 'connecting' | 'open' | 'loaded' | 'broken' | 'expired' | 'refused' | 'failed'
   /** What the token can see of the endpoint. */
   endpoint?: CallableEndpoint
   result?: CallResult
   error?: Error | undefined
 }
 
-/** Follows the result of the endpoint. The last result stays while a new token is awaited. */
+/**
+ * Follows the result of the endpoint, or loads it once if the service has no live results. The last result stays while a new
+ * token is awaited.
+ */
 export function useEmbedded({ name, values }: EmbedAddress, token: string | null): Embedded {
   const [embedded, setEmbedded] = useState<Embedded>({ state: 'connecting' })
   useEffect(() => {
@@ -40,6 +44,12 @@ export function useEmbedded({ name, values }: EmbedAddress, token: string | null
     }
     // The token may be another customer's.
     setEmbedded({ state: 'connecting' })
+    if (!hasFeature('live')) {
+      Promise.all([callEndpoint(name, values, signal, token), describe()])
+        .then(([result]) => report({ state: 'loaded', result }))
+        .catch(fail)
+      return () => ender.abort()
+    }
     followResult(
       name,
       values,

@@ -34,9 +34,11 @@ export default function ProjectPage({ who: { admin }, name }: { who: Whoami; nam
               admin && (
                 <>
                   <Button onClick={() => setDialog('plan')}>Change plan</Button>
-                  <Button look="danger" onClick={() => setDialog('erase')}>
-                    Erase
-                  </Button>
+                  {hasFeature('erasure') && (
+                    <Button look="danger" onClick={() => setDialog('erase')}>
+                      Erase
+                    </Button>
+                  )}
                 </>
               )
             }
@@ -47,7 +49,7 @@ export default function ProjectPage({ who: { admin }, name }: { who: Whoami; nam
             {hasFeature('alerts') && <Alerts project={name} />}
           </div>
           <NewestEntries project={name} />
-          {admin && <Erasures project={name} />}
+          {admin && hasFeature('erasure') && <Erasures project={name} />}
           {dialog === 'plan' && <PlanDialog project={project} onClose={close} />}
           {dialog === 'erase' && <EraseDialog project={name} onClose={close} />}
         </div>

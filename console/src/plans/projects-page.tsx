@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { hasFeature } from '../api/features.ts'
 import { queries } from '../api/queries.ts'
 import type { Project, Whoami } from '../api/shapes.ts'
 import { Spark } from '../charts/spark.tsx'
@@ -96,9 +97,11 @@ function ProjectRow({ project: one, hasTrend, onOpen }: ProjectRowProps) {
             <Button look="small" aria-label={`Set plan of ${project}`} onClick={() => onOpen('plan')}>
               Plan
             </Button>
-            <Button look="small danger" aria-label={`Erase ${project}`} onClick={() => onOpen('erase')}>
-              Erase
-            </Button>
+            {hasFeature('erasure') && (
+              <Button look="small danger" aria-label={`Erase ${project}`} onClick={() => onOpen('erase')}>
+                Erase
+              </Button>
+            )}
           </div>
         )}
       </td>

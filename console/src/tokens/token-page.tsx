@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from 'wouter'
+import { hasFeature } from '../api/features.ts'
 import { queries } from '../api/queries.ts'
 import type { Token } from '../api/shapes.ts'
 import { RequestReport } from '../statistics/request-report.tsx'
@@ -29,7 +30,9 @@ export default function TokenPage({ id }: { id: string }) {
           </PageHead>
           <TokenFacts token={token} />
           <RequestReport token={token.id} />
-          {token.scopes.some((scope) => !scope.startsWith('ingest')) && <AgentConnection />}
+          {hasFeature('mcp') && token.scopes.some((scope) => !scope.startsWith('ingest')) && (
+            <AgentConnection />
+          )}
         </div>
       )}
     </Existing>

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useId, useMemo, useState } from 'react'
 import type { Dashboard } from '../../api/shapes.ts'
 import { Markdown } from './markdown.tsx'
-import { type Item, type Place, valuesOf, widthsOf } from './model.ts'
+import { type Item, type Place, refreshOf, valuesOf, widthsOf } from './model.ts'
 import { Panel, type PanelContext } from './panel.tsx'
 import { ParameterBar } from './parameter-bar.tsx'
 
@@ -72,14 +72,6 @@ export function DashboardView(props: DashboardViewProps) {
       </div>
     </>
   )
-}
-
-/** In the address: `off`, `live` or seconds. Otherwise as the dashboard says. */
-function refreshOf(chosen: string | null, preset: Dashboard['refresh']): 'live' | number | null {
-  if (chosen === 'off') return null
-  if (chosen === 'live') return chosen
-  const seconds = Number(chosen)
-  return chosen !== null && seconds >= 5 && seconds <= 86_400 ? seconds : preset
 }
 
 interface ItemCardProps {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { callOf, changeOf, movedItem, orderedNames, valuesOf, widthsOf } from './model.ts'
+import { callOf, changeOf, movedItem, orderedNames, refreshOf, valuesOf, widthsOf } from './model.ts'
 
 test('items without a width share what is left of the row', () => {
   expect(widthsOf([{}, {}, {}])).toEqual([4, 4, 4])
@@ -64,6 +64,15 @@ test('a number is the latest one, with its change since the first', () => {
       ({ t }) => t as number,
     ).change,
   ).toBeUndefined()
+})
+
+test('the address decides how often panels are loaded, and nothing is live in a service without the feature', () => {
+  const chosen = [null, 'off', 'live', '60', '2', 'x']
+  expect(chosen.map((one) => refreshOf(one, 10))).toEqual([10, null, 'live', 60, 10, 10])
+  expect(chosen.map((one) => refreshOf(one, 'live'))).toEqual(['live', null, 'live', 60, 'live', 'live'])
+  const has = (feature: string) => feature !== 'live'
+  expect(chosen.map((one) => refreshOf(one, 10, has))).toEqual([10, null, null, 60, 10, 10])
+  expect(chosen.map((one) => refreshOf(one, 'live', has))).toEqual([null, null, null, 60, null, null])
 })
 
 test('items move within and between rows, and empty rows go away', () => {

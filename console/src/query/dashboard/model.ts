@@ -1,5 +1,6 @@
 import { textOfValue } from '../../../../src/shared/list-text.ts'
 import { referenceIn } from '../../../../src/shared/names.ts'
+import { hasFeature } from '../../api/features.ts'
 import type { Dashboard, Parameter, Row } from '../../api/shapes.ts'
 
 type DashboardRow = Dashboard['rows'][number]
@@ -53,6 +54,22 @@ function rangeValues(
     [start]: iso(toMs - seconds * 1000),
     ...(end !== undefined && isEndRequired && { [end]: iso(toMs) }),
   }
+}
+
+/**
+ * How often panels are loaded again. In the address: `off`, `live` or seconds. Otherwise as the dashboard says. A service
+ * without live results loads panels on request instead.
+ */
+export function refreshOf(
+  chosen: string | null,
+  preset: Dashboard['refresh'],
+  has = hasFeature,
+): Dashboard['refresh'] {
+  if (chosen === 'off') return null
+  const seconds = Number(chosen)
+  const isSeconds = chosen !== null && seconds >= 5 && seconds <= 86_400
+  const refresh = chosen === 'live' ? chosen : isSeconds ? seconds : preset
+  return refresh === 'live' && !has('live') ? null : refresh
 }
 
 /** The value of each parameter: fixed, from the address, or its default. */

@@ -1,5 +1,6 @@
 import { type ComponentProps, useEffect, useId, useState } from 'react'
-import type { Parameter } from '../../api/shapes.ts'
+import { hasFeature } from '../../api/features.ts'
+import type { Dashboard, Parameter } from '../../api/shapes.ts'
 import { Button } from '../../ui/button.tsx'
 import { ParameterControl } from '../run/parameter-control.tsx'
 import { orderedNames, ranges, timeRangeOf } from './model.ts'
@@ -9,14 +10,14 @@ interface ParameterBarProps {
   values: Record<string, string>
   fixed: Record<string, string>
   address: URLSearchParams
-  refresh: 'live' | number | null
+  refresh: Dashboard['refresh']
   onAddress: (changes: Record<string, string | undefined>) => void
   onReload: () => void
 }
 
 const refreshes = [
   ['off', 'Off'],
-  ['live', 'Live'],
+  ...(hasFeature('live') ? [['live', 'Live'] as const] : []),
   ['10', 'Every 10 s'],
   ['60', 'Every minute'],
   ['300', 'Every 5 minutes'],

@@ -1,3 +1,4 @@
+import { hasFeature } from '../../api/features.ts'
 import { searchOf } from '../../api/search-of.ts'
 
 /** A request or a configuration to copy. It never contains the token, because snippets get shared. */
@@ -44,8 +45,12 @@ rows = response.json()["result"]`,
   ]
 }
 
-/** How agents connect, for clients that take a URL and for those that start a command. */
+/**
+ * How agents connect, for clients that take a URL and for those that start a command. Empty if the service has no tools for
+ * them.
+ */
 export function agentSnippets(origin: string): Snippet[] {
+  if (!hasFeature('mcp')) return []
   const server = { type: 'http', url: `${origin}/mcp`, headers: { 'X-API-KEY': `\${WELLHEAD_TOKEN}` } }
   return [
     { name: 'MCP', text: JSON.stringify({ mcpServers: { wellhead: server } }, null, 2) },
