@@ -23,6 +23,7 @@ import { createServer } from './core/http/server.ts'
 import { type Core, createCore, followChanges, type ServiceOptions } from './core.ts'
 import type { Feature, OpenFeature } from './feature.ts'
 import { features as allFeatures } from './features.ts'
+import { ownTablesOf } from './own-tables.ts'
 
 export type Service = Awaited<ReturnType<typeof startService>>
 
@@ -123,6 +124,7 @@ export async function openService(
     phase,
     features: features.map(({ name }) => name),
     builtInSources: builtInSourcesOf(features),
+    tables: await ownTablesOf(features),
     feature<Opened>({ name }: { name: string }): Opened {
       const feature = opened.get(name)
       if (!feature) throw new Error(`The feature ${name} is not open. It must stand earlier in the list.`)

@@ -17,6 +17,7 @@ import { WarmKeysFile } from './core/cache/warm-keys-file.ts'
 import { Catalog } from './core/catalog/catalog.ts'
 import type { CatalogRecord, RecordKind } from './core/catalog/catalog-state.ts'
 import { changedNames, Items } from './core/catalog/items.ts'
+import type { OwnTable } from './core/catalog/own-tables.ts'
 import type { NewSource } from './core/catalog/source.ts'
 import { Sources } from './core/catalog/sources.ts'
 import { Definitions } from './core/definitions/definitions.ts'
@@ -153,6 +154,8 @@ export interface Core {
 
 interface ServiceParts extends Pick<Core, 'adminSecret' | 'phase' | 'feature' | 'features' | 'tools'> {
   builtInSources: readonly NewSource[]
+  /** Tables of core and of all features. */
+  tables: readonly OwnTable[]
 }
 
 /** Requests for a new result that arrive within this time share one run. */
@@ -170,7 +173,7 @@ const maxUnreadBytes = 256 * 2 ** 20
 /** Creates the core of a service. Nothing runs or is read yet. */
 export function createCore(
   options: ServiceOptions,
-  { adminSecret, builtInSources, ...service }: ServiceParts,
+  { adminSecret, builtInSources, tables, ...service }: ServiceParts,
 ): Core {
   const { settings, log, time } = options
   const clock = time.wall
@@ -181,7 +184,7 @@ export function createCore(
   const topology = () => topologyOf(engine)
   const freeBytes = () => (shared ? undefined : freeBelow(settings.dataDir))
 
-  const catalog = new Catalog({ engine, clock, log, shared, topology })
+  const catalog = new Catalog({ engine, clock, log, shared, topology, tables })
   const sources = new Sources(catalog, clock, builtInSources)
   const hidden = () => hiddenByAny(...hooks.hiddenRows.map((condition) => condition()))
   const readTables = () => hooks.tables.readable

@@ -2,8 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import type { CommandIo } from './cli/kit/command-io.ts'
 import type { CommandManifest } from './cli/kit/command-manifest.ts'
 import type { Finding } from './cli/kit/finding.ts'
+import type { KeyFile } from './core/base/files/key-file.ts'
 import type { CoreSetting, SettingRows, Settings } from './core/base/settings.ts'
 import type { SourceDeclaration } from './core/catalog/built-in-sources.ts'
+import type { OwnTable } from './core/catalog/own-tables.ts'
 import type { Kind, KindForm } from './core/definitions/kind.ts'
 import type { ServiceTool } from './core/http/service-tool.ts'
 import type { Core } from './core.ts'
@@ -19,6 +21,10 @@ export interface Feature<Opened extends OpenFeature = OpenFeature> {
   readonly settings?: { readonly after: CoreSetting; rows(): Promise<SettingRows> }
   /** Sources that it writes to. */
   readonly sources?: readonly SourceDeclaration[]
+  /** Tables for its own state. */
+  readonly tables?: () => Promise<readonly OwnTable[]>
+  /** Files of the data directory with keys that the tables do not have. */
+  readonly keyFiles?: readonly KeyFile[]
   readonly commands?: readonly CommandManifest[]
   /** Shapes, file forms and documentation of its kinds of definitions. */
   readonly kinds?: () => Promise<readonly KindForm[]>

@@ -20,7 +20,7 @@ const rooms = {
     ['cli'],
     ['workspace', 'described-server'],
     ['app'],
-    ['built-in-sources', 'kinds', 'settings-table'],
+    ['built-in-sources', 'kinds', 'own-tables', 'settings-table'],
     ['features'],
     ['feature'],
     ['cli/kit'],

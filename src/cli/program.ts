@@ -7,7 +7,13 @@ import { features } from '../features.ts'
 import { loadSettings } from '../settings-table.ts'
 import { startHere } from './kit/command.ts'
 import { CommandFailure, type CommandIo, exitCodes } from './kit/command-io.ts'
-import type { CommandManifest } from './kit/command-manifest.ts'
+import type { CommandManifest, Declared } from './kit/command-manifest.ts'
+
+const declared: Declared = {
+  settings: loadSettings,
+  tables: async () => (await import('../own-tables.ts')).ownTablesOf(features),
+  keyFiles: features.flatMap(({ keyFiles = [] }) => keyFiles),
+}
 
 /** Commands of workspaces need the kinds of definitions. */
 async function withKinds<Module>(module: Promise<Module>): Promise<Module> {
@@ -153,7 +159,7 @@ export async function createProgram(
     const command = program.command(name).description(description)
     if (isWanted(name)) {
       const define = await load()
-      define(command, io, loadSettings)
+      define(command, io, declared)
     }
   }
   return program

@@ -1,11 +1,17 @@
 import type { Command } from 'commander'
+import type { KeyFile } from '../../core/base/files/key-file.ts'
 import type { SettingRows } from '../../core/base/settings.ts'
+import type { OwnTable } from '../../core/catalog/own-tables.ts'
 import type { CommandIo } from './command-io.ts'
 
-/** Loads the settings of core and of all features. */
-export type LoadSettings = () => Promise<SettingRows>
+/** What core and all features declare, for commands that work without a service. */
+export interface Declared {
+  settings(): Promise<SettingRows>
+  tables(): Promise<readonly OwnTable[]>
+  readonly keyFiles: readonly KeyFile[]
+}
 
-export type DefineCommand = (command: Command, io: CommandIo, loadSettings: LoadSettings) => void
+export type DefineCommand = (command: Command, io: CommandIo, declared: Declared) => void
 
 /** A command, as the help lists it. Its code is imported when somebody uses it. */
 export interface CommandManifest {

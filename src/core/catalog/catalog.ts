@@ -20,13 +20,16 @@ import {
   type Verdict,
 } from './catalog-state.ts'
 import { keepCatalogTable, refuseUnfinishedCopy } from './copy-record.ts'
-import { migrate, migrations, schemaVersion } from './migrations.ts'
+import { migrate, schemaVersion } from './migrations.ts'
+import type { OwnTable } from './own-tables.ts'
 import { RowFollower, type RowsListener } from './row-follower.ts'
 
 interface CatalogOptions {
   engine: Engine
   clock: Clock
   log: Log
+  /** Tables of core and of all features. */
+  tables: readonly OwnTable[]
   /** Known once the engine has started. */
   topology: () => Topology
   /** Whether other services may write to the same catalog. */
@@ -126,9 +129,11 @@ export class Catalog {
   /** Takes what keeps the definitions of an older schema and returns where they are. By default, it is a table beside them. */
   async open(keepCopy?: KeepCopy): Promise<void> {
     if (this.shared) await refuseUnfinishedCopy(this.#options.engine)
-    const ran = await migrate(this.#options.engine, this.topology, migrations, (schema) =>
-      this.#keepCopy(schema, keepCopy),
-    )
+    const { engine, tables } = this.#options
+    const ran = await migrate(engine, this.topology, {
+      tables,
+      keepCopy: (schema) => this.#keepCopy(schema, keepCopy),
+    })
     if (ran.length > 0) this.#options.log.info({ schema: schemaVersion }, 'the data has the current schema')
     if (this.shared) await this.run(rememberChanges(this.topology))
     await this.hold(() => this.#catchUp())

@@ -3,49 +3,56 @@ import { version } from '../base/package-file.ts'
 import type { Topology } from '../engine/cluster/topology.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
-import { createProjectTables } from '../engine/project-tables.ts'
 import { someNodeLacks, tableNames } from '../engine/stored-tables.ts'
-import { createMigrationsTable, createOwnTables } from '../engine/tables.ts'
+import { createMigrationsTable } from '../engine/tables.ts'
+import type { OwnTable } from './own-tables.ts'
 
-interface Migration {
+export interface Migration {
+  /** The number of the schema. No number is used twice, also not by a feature that is gone. */
   id: number
-  statements: (topology: Topology) => string[]
+  /** Changes of existing tables. They must be idempotent, because a start may end before the migration is recorded. */
+  statements?: (topology: Topology) => string[]
 }
 
-/**
- * Schema changes, in order; each runs once. Statements must be idempotent, because a start may be interrupted before the
- * migration is recorded. Released migrations are never removed, and always lead to the same tables.
- */
-export const migrations: readonly Migration[] = [
-  { id: 10, statements: createOwnTables },
-  { id: 11, statements: createProjectTables },
-]
+/** Schema changes, in order; each runs once, and creates the tables of its schema. Released migrations are never removed. */
+export const migrations: readonly Migration[] = [{ id: 10 }, { id: 11 }]
 
 export const schemaVersion = Math.max(...migrations.map(({ id }) => id))
 
 const limits = { deadlineMs: 60_000 }
 
-/**
- * Runs the migrations that this data lacks, and returns their ids. `keepCopy` is called before data that already has a schema
- * is changed.
- */
+interface Schema {
+  tables: readonly OwnTable[]
+  /** By default, all migrations of this version. */
+  known?: readonly Migration[]
+  /** Called before data that already has a schema is changed. */
+  keepCopy?: (schema: number) => Promise<void>
+}
+
+/** Runs the migrations that this data lacks, and returns their ids. */
 export async function migrate(
   engine: Engine,
   topology: Topology,
-  known: readonly Migration[] = migrations,
-  keepCopy?: (schema: number) => Promise<void>,
-) {
-  await refuseForeignTables(engine)
+  { tables, known = migrations, keepCopy }: Schema,
+): Promise<number[]> {
+  const existingTables = new Set(await ownTableNames(engine))
   for (const sql of createMigrationsTable(topology)) await engine.command({ sql }, limits)
   const done = await readDone(engine, known)
   if (done.size > 0 && known.some(({ id }) => !done.has(id))) await keepCopy?.(Math.max(...done))
   const ran: number[] = []
   const isIncomplete = done.size > 0 && (await someNodeLacks('_catalog', engine, topology, limits))
-  for (const { id, statements } of known) {
-    if (done.has(id) && !isIncomplete) continue
+  for (const { id, statements = () => [] } of known) {
+    const isNew = isIncomplete || !done.has(id)
+    // A build without its feature may have run the migration.
+    const lackingTables = tables.filter(
+      ({ schema, name }) => schema === id && (isNew || !existingTables.has(name)),
+    )
+    const created = lackingTables.flatMap(({ create }) => create(topology))
     // All replicas must have a new column before rows with it are inserted.
     const settings = { alter_sync: 2 }
-    for (const sql of statements(topology)) await engine.command({ sql, settings }, limits)
+    for (const sql of [...created, ...(isNew ? statements(topology) : [])]) {
+      await engine.command({ sql, settings }, limits)
+    }
     if (done.has(id)) continue
     const target = { table: '_migrations', columns: ['id', 'wellhead'], format: 'JSONEachRow' } as const
     await engine.insert(target, writeJsonRows([{ id, wellhead: version }]), limits)
@@ -54,10 +61,10 @@ export async function migrate(
   return ran
 }
 
-/** Before the first migration, the tables in the database belong to another program: a source could take one over. */
-async function refuseForeignTables(engine: Engine): Promise<void> {
+/** Before the first migration, other tables in the database belong to another program: a source could take one over. */
+async function ownTableNames(engine: Engine): Promise<string[]> {
   const names = await tableNames(engine, limits)
-  if (names.includes('_migrations') || names.every((name) => name.startsWith('_'))) return
+  if (names.includes('_migrations') || names.every((name) => name.startsWith('_'))) return names
   throw new OperatorError(
     `The database ${engine.database} has tables of another program. Choose another with WELLHEAD_CLICKHOUSE_DATABASE.`,
   )
@@ -89,5 +96,5 @@ export function refuseNewerSchema(
 }
 
 export function startNewer(wellhead: string): string {
-  return `Start Wellhead ${wellhead} or newer, or restore a backup from before the upgrade.`
+  return `Start Wellhead ${wellhead} or newer, or restore a copy from before the upgrade.`
 }

@@ -106,7 +106,7 @@ function mergeTree({ replicated }: Topology, path: string, replica: string, kind
 }
 
 /** A retried insert is stored once. Replicated tables also forget tokens by age, by default after an hour or a week. */
-function rememberInserts({ replicated }: Topology): string[] {
+export function rememberInserts({ replicated }: Topology): string[] {
   return replicated
     ? [
         `replicated_deduplication_window = ${rememberedInserts}`,
@@ -307,46 +307,6 @@ export function createMigrationsTable(topology: Topology): string[] {
     "id UInt32, at DateTime64(6, 'UTC') DEFAULT now64(6), wellhead String",
     `ORDER BY id${topology.shards === undefined ? '' : ` COMMENT ${sqlText(topology.shards)}`}`,
   )
-}
-
-/** How long the rows of a table are kept. */
-export const keptDays = { _idempotency: 1, _token_uses: 400 } as const
-
-export function createOwnTables(topology: Topology): string[] {
-  // On a cluster, the catalog relies on it (see `Catalog`).
-  const remembered = topology.cluster === undefined ? '' : ` SETTINGS ${rememberInserts(topology).join(', ')}`
-  return [
-    ...ownTable(
-      topology,
-      '_catalog',
-      "kind LowCardinality(String), id String, version UInt32, changed_at DateTime64(6, 'UTC'), changed_by String, deleted Bool, body String, entry String, position UInt64, address String, request_id String",
-      `ORDER BY (kind, id, version)${remembered}`,
-    ),
-    // The project is that of all entries of the request, so that an erasure finds it; empty if they had several.
-    ...ownTable(
-      topology,
-      '_idempotency',
-      "key String, at DateTime64(6, 'UTC'), digest String, response String, project String",
-      `ORDER BY key TTL toDateTime(at) + INTERVAL ${keptDays._idempotency} DAY DELETE`,
-    ),
-    // When each token was last used, and from where.
-    ...ownTable(
-      topology,
-      '_token_uses',
-      "id String, at DateTime64(3, 'UTC'), address String",
-      `ORDER BY id TTL toDateTime(at) + INTERVAL ${keptDays._token_uses} DAY DELETE`,
-      'Replacing',
-    ),
-    // The newest row of an alert counts. A deleted one leaves a row with an empty body.
-    ...ownTable(
-      topology,
-      '_alerts',
-      "id String, sequence UInt64, at DateTime64(3, 'UTC') DEFAULT now64(3), body String",
-      // Of several beats of the lease with the same number, the first counts.
-      `ORDER BY id TTL toDateTime(at) + INTERVAL 7 DAY DELETE WHERE body = '' SETTINGS ${rememberInserts(topology).join(', ')}`,
-      'Replacing',
-    ),
-  ]
 }
 
 /** Makes a server keep one of several changes at the same position. On a cluster, the table was created so. */

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.ts'
 import { idempotencyMismatch } from '../base/errors.ts'
+import { idempotencyDays } from '../catalog/own-tables.ts'
 import type { Engine } from '../engine/engine.ts'
 import { queryRows, writeJsonRows } from '../engine/json-rows.ts'
-import { keptDays } from '../engine/tables.ts'
 
-const keptMs = keptDays._idempotency * 86_400_000
+const keptMs = idempotencyDays * 86_400_000
 const limits = { deadlineMs: 60_000 }
 
 /** Bytes of recent responses in memory. Others are read from the engine. */

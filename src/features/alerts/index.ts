@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { alertKeyFile } from './key-file.ts'
 import type { OpenAlerts } from './open.ts'
 import { alertsSource } from './source.ts'
 
@@ -17,6 +18,8 @@ export const alerts: Feature<OpenAlerts> = {
       load: async () => (await import('./commands.ts')).defineAlert,
     },
   ],
+  tables: async () => (await import('./own-tables.ts')).alertTables,
+  keyFiles: [alertKeyFile],
   kinds: async () => [(await import('./alert-kind.ts')).alerts],
   open: async (core) => (await import('./open.ts')).openAlerts(core),
 }

@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { dataFiles } from '../../core/base/files/data-files.ts'
 import { writeWhole } from '../../core/base/files/disk.ts'
 import type { SavedAlert } from './alert.ts'
+import { alertKeyFile } from './key-file.ts'
 
 export type WebhookSecrets = ReturnType<typeof webhookSecrets>
 
@@ -16,7 +16,7 @@ export const unreadableSecret =
  * salt, and a mark that tells whether the key is the right one.
  */
 export function webhookSecrets(dataDir: string, configured: string | undefined) {
-  const path = join(dataDir, dataFiles.alertKey)
+  const path = join(dataDir, alertKeyFile.name)
   let key = configured
   // Installations without webhooks have no key. A missing one is not replaced before a secret is created with it, so that
   // it can be put back.

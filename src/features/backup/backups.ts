@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
 import type { Clock } from '../../core/base/clock.ts'
 import { backupUnavailable, diskFull } from '../../core/base/errors.ts'
-import { dataFiles } from '../../core/base/files/data-files.ts'
+import { reservedFiles } from '../../core/base/files/data-files.ts'
 import { isDiskFull, unlessMissing } from '../../core/base/files/disk.ts'
 import type { Log } from '../../core/base/log.ts'
 import type { Catalog } from '../../core/catalog/catalog.ts'
@@ -178,7 +178,7 @@ function ownDirectory(snapshot: TableSnapshot): string {
 
 async function copyOwnFiles(dataDir: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o700 })
-  for (const name of Object.values(dataFiles)) {
+  for (const name of reservedFiles) {
     await copyFile(join(dataDir, name), join(to, name)).catch(unlessMissing)
   }
 }

@@ -3,20 +3,21 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { addExamples, addServiceAction, addServiceOptions } from '../../cli/kit/command.ts'
 import { CommandFailure, type CommandIo, usageFailure } from '../../cli/kit/command-io.ts'
-import type { LoadSettings } from '../../cli/kit/command-manifest.ts'
+import type { Declared } from '../../cli/kit/command-manifest.ts'
 import { startEngine, withOfflineEngine } from '../../cli/kit/offline-engine.ts'
 import { formatBytes, plural } from '../../cli/kit/output/format.ts'
 import { printJson, printList } from '../../cli/kit/output/print.ts'
 import { Progress } from '../../cli/kit/output/progress.ts'
 import type { ServiceClient } from '../../cli/kit/service-client.ts'
 import { WellheadError } from '../../core/base/errors.ts'
-import { dataFiles } from '../../core/base/files/data-files.ts'
 import { isDiskFull } from '../../core/base/files/disk.ts'
+import type { KeyFile } from '../../core/base/files/key-file.ts'
 import { createLog } from '../../core/base/log.ts'
 import { OperatorError } from '../../core/base/operator-error.ts'
 import { readSettings, type SettingRows, type Settings } from '../../core/base/settings.ts'
 import { ownVersion } from '../../core/catalog/data-version.ts'
 import { readDone } from '../../core/catalog/migrations.ts'
+import type { OwnTable } from '../../core/catalog/own-tables.ts'
 import { serverEngine, topologyOf } from '../../core/engine/cluster/cluster-engine.ts'
 import { storeDirectoryOf } from '../../core/engine/embedded-engine.ts'
 import { queryRows } from '../../core/engine/json-rows.ts'
@@ -25,9 +26,9 @@ import type { Manifest } from './manifest.ts'
 import { checkRestored, receiveBackup, restoreBackup } from './restore-backup.ts'
 import { checkSpace } from './staged-directory.ts'
 
-const backupHelp = `
+const backupHelp = (keys: string) => `
 The directory must be new or empty, and appears when the backup is complete. Requests and logs are served meanwhile. Keep
-the backup as secret as the service: it has the admin token and the key of webhooks if the service created them.
+the backup as secret as the service: it has ${keys} if the service created them.
 `
 
 const restoreHelp = `
@@ -36,25 +37,33 @@ erased after it was taken; with --erasures, the service erases it again before i
 erasures, one of the two options is required.
 `
 
-const copyHelp = `
+const copyHelp = (keys: string, variables: string) => `
 Stop the service first; the data directory is only read. The database on the server must be empty, and is compared at the
-end. After an interruption, drop it, then copy again. The admin token and the key of webhooks are not copied: start the
-service with the same data directory, or set WELLHEAD_ADMIN_TOKEN and WELLHEAD_ALERT_KEY. User, password, database and
+end. After an interruption, drop it, then copy again. ${keys.replace(/^./, (letter) => letter.toUpperCase())} are not copied: start the
+service with the same data directory, or set ${variables}. User, password, database and
 cluster of the server are the settings of serve.
 `
 
-export function defineBackup(backup: Command, io: CommandIo): void {
+/** Secrets of a data directory that no table has. */
+function secretsOf({ keyFiles }: Declared) {
+  return {
+    titles: ['the admin token', ...keyFiles.map(({ title }) => title)].join(' and '),
+    variables: ['WELLHEAD_ADMIN_TOKEN', ...keyFiles.map(({ variable }) => variable)].join(' and '),
+  }
+}
+
+export function defineBackup(backup: Command, io: CommandIo, declared: Declared): void {
   addServiceOptions(backup)
     .argument('<directory>', 'new directory for the backup')
     .option('--json', 'print the manifest as JSON')
-    .addHelpText('after', backupHelp)
+    .addHelpText('after', backupHelp(secretsOf(declared).titles))
   addServiceAction(backup, io, {
     examples: ['wellhead backup backups/$(date +%F)'],
     request: backUp,
   })
 }
 
-export function defineRestore(command: Command, io: CommandIo, loadSettings: LoadSettings): void {
+export function defineRestore(command: Command, io: CommandIo, declared: Declared): void {
   command
     .argument('<directory>', 'backup directory')
     .requiredOption('--data-dir <directory>', 'new data directory')
@@ -63,18 +72,19 @@ export function defineRestore(command: Command, io: CommandIo, loadSettings: Loa
     .option('--no-open', 'do not open the data with the engine to count its rows')
     .option('--json', 'print the manifest as JSON')
     .addHelpText('after', restoreHelp)
-    .action((directory: string, options: RestoreOptions) => restore(directory, options, io, loadSettings))
+    .action((directory: string, options: RestoreOptions) => restore(directory, options, io, declared))
   addExamples(command, 'wellhead restore backups/2026-01-31 --data-dir ./restored')
 }
 
-export function defineCopy(copy: Command, io: CommandIo, loadSettings: LoadSettings): void {
+export function defineCopy(copy: Command, io: CommandIo, declared: Declared): void {
+  const { titles, variables } = secretsOf(declared)
   copy
     .requiredOption('--from <directory>', 'data directory of a stopped service')
     .option('--to <url>', 'ClickHouse server or nodes, as for serve (default: WELLHEAD_CLICKHOUSE_URL)')
     .option('--json', 'print JSON')
-    .addHelpText('after', copyHelp)
+    .addHelpText('after', copyHelp(titles, variables))
     .action(async (options: CopyOptions) =>
-      copyToServer(settingsOf(await loadSettings(), options, io), options, io),
+      copyToServer(settingsOf(await declared.settings(), options, io), await declared.tables(), options, io),
     )
   addExamples(copy, 'wellhead copy --from ./data --to https://wellhead@clickhouse.example.com:8443')
 }
@@ -117,14 +127,14 @@ async function restore(
   directory: string,
   options: RestoreOptions,
   io: CommandIo,
-  loadSettings: LoadSettings,
+  { settings, keyFiles }: Declared,
 ): Promise<void> {
   const target = resolve(io.cwd, options.dataDir)
   const progress = new Progress('Restoring', io)
-  let needsKey = true
+  let usedKeyFiles = keyFiles
   const check = async (dataDir: string, expected: Manifest) => {
     progress.end()
-    needsKey = await openAndCheck(dataDir, expected, io, await loadSettings())
+    usedKeyFiles = await openAndCheck(dataDir, expected, io, await settings(), keyFiles)
   }
   try {
     const manifest = await restoreBackup({
@@ -140,10 +150,11 @@ async function restore(
       },
     })
     progress.end()
-    if (needsKey && !existsSync(join(target, dataFiles.alertKey)) && !io.environment.WELLHEAD_ALERT_KEY) {
+    for (const { name, variable, missing } of usedKeyFiles) {
+      if (existsSync(join(target, name)) || io.environment[variable]) continue
       await io.stderr.write(
-        'The backup has no alert-key. If its alerts have webhooks, nothing is sent to those before you copy the file ' +
-          `alert-key of the original data directory to ${target}, or set WELLHEAD_ALERT_KEY as it was.\n`,
+        `The backup has no ${name}. ${missing} before you copy the file ${name} of the original data directory to ` +
+          `${target}, or set ${variable} as it was.\n`,
       )
     }
     if (options.erasures === undefined) {
@@ -163,21 +174,26 @@ async function restore(
   }
 }
 
-/** Opens the restored data with the engine and compares the rows with the manifest. Resolves to whether alerts have webhooks. */
+/** Opens the restored data with the engine and compares the rows with the manifest. Resolves to the key files that the data needs. */
 async function openAndCheck(
   dataDir: string,
   manifest: Manifest,
   io: CommandIo,
   table: SettingRows,
-): Promise<boolean> {
+  keyFiles: readonly KeyFile[],
+): Promise<KeyFile[]> {
   const reading = readSettings(table, io.environment, { dataDir })
   if ('problems' in reading) throw usageFailure(reading.problems.join('\n'))
   const advice = ' Use --no-open to restore the data without opening it.'
   return withOfflineEngine(reading.settings, io, { dataDir, advice }, async (engine) => {
     await readDone(engine)
     await checkRestored(engine, manifest)
-    const sql = `SELECT 1 FROM _catalog WHERE kind = 'alert' AND body LIKE '%"secret":%' LIMIT 1`
-    return (await queryRows(engine, { sql }, { deadlineMs: 60_000 })).length > 0
+    const used: KeyFile[] = []
+    for (const file of keyFiles) {
+      const rows = await queryRows(engine, { sql: file.usedSql }, { deadlineMs: 60_000 })
+      if (rows.length > 0) used.push(file)
+    }
+    return used
   })
 }
 
@@ -213,7 +229,12 @@ interface CopyOptions {
 
 const chunkRows = 10_000
 
-async function copyToServer(settings: CopySettings, options: CopyOptions, io: CommandIo): Promise<void> {
+async function copyToServer(
+  settings: CopySettings,
+  ownTables: readonly OwnTable[],
+  options: CopyOptions,
+  io: CommandIo,
+): Promise<void> {
   const { dataDir } = settings
   const { signal, clock } = io
   const progress = new Progress('Copying', io)
@@ -226,7 +247,7 @@ async function copyToServer(settings: CopySettings, options: CopyOptions, io: Co
     await startEngine(to, settings)
     const topology = topologyOf(to)
     const tables = await withOfflineEngine(settings, io, { dataDir }, (from) =>
-      copyInstallation({ from, to, topology, signal, now: clock.now, chunkRows, onBytes }),
+      copyInstallation({ from, to, topology, ownTables, signal, now: clock.now, chunkRows, onBytes }),
     )
     progress.end()
     await reportCopy(tables, options, io)

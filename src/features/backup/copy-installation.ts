@@ -5,14 +5,14 @@ import { OperatorError } from '../../core/base/operator-error.ts'
 import { CatalogLog } from '../../core/catalog/catalog-log.ts'
 import { recordCopy } from '../../core/catalog/copy-record.ts'
 import { migrate, readDone, schemaVersion } from '../../core/catalog/migrations.ts'
+import { type CopiedColumns, catalogTable, keptFor, type OwnTable } from '../../core/catalog/own-tables.ts'
 import { readSource, type Source } from '../../core/catalog/source.ts'
 import { singleServer, type Topology } from '../../core/engine/cluster/topology.ts'
 import type { Engine, Statement } from '../../core/engine/engine.ts'
 import { queryRows } from '../../core/engine/json-rows.ts'
 import { createLookupTable, readLookupTables } from '../../core/engine/lookup-tables.ts'
-import { usageDays, usageSql } from '../../core/engine/project-tables.ts'
 import { tableNames } from '../../core/engine/stored-tables.ts'
-import { createSourceTable, keptDays, readFindsWords } from '../../core/engine/tables.ts'
+import { createSourceTable, readFindsWords } from '../../core/engine/tables.ts'
 import { sqlName, sqlText } from '../../core/sql/names.ts'
 import type { TableColumn } from '../../shared/column-types.ts'
 
@@ -26,12 +26,12 @@ const chunkBytes = 16 * 2 ** 20
  * services refuse to start before the copy is recorded as finished.
  */
 export async function copyInstallation(options: CopySides): Promise<CopiedRows[]> {
-  const { from, to, topology } = options
+  const { from, to, topology, ownTables } = options
   await checkSchema(options)
   const sources = await readSources(from)
   await refuseUsed(to)
   await recordCopy(to, topology, 'begun')
-  await migrate(to, topology)
+  await migrate(to, topology, { tables: ownTables })
   const [server] = await queryRows<{ finds: boolean }>(to, { sql: readFindsWords }, limits)
   for (const source of sources) {
     const stored = { ...source, search_index: source.search_index && (server?.finds ?? false) }
@@ -41,7 +41,9 @@ export async function copyInstallation(options: CopySides): Promise<CopiedRows[]
   for (const { name, columns } of filled) {
     await to.command({ sql: createLookupTable(name, columns, `${name}-${randomUUID()}`, topology) }, limits)
   }
-  const tables = [...sources.map(entriesOf), ...filled.map(rowsOf), ...ownTables, catalogTable]
+  // The catalog comes last, because it makes the copy an installation.
+  const ownInOrder = [...ownTables.filter((table) => table !== catalogTable), catalogTable]
+  const tables = [...sources.map(entriesOf), ...filled.map(rowsOf), ...ownInOrder.map(copiedTable)]
   const rows = await copyTables(options, tables)
   if (rows.every(({ equal }) => equal)) await recordCopy(to, topology, 'finished')
   return rows
@@ -58,10 +60,17 @@ async function copyTables(options: CopySides, tables: readonly CopiedTable[]): P
   return compared
 }
 
-async function checkSchema({ from }: CopySides): Promise<void> {
+async function checkSchema({ from, ownTables }: CopySides): Promise<void> {
   const tables = await tableNames(from, limits)
   if (!tables.includes('_catalog'))
     throw new OperatorError('The data directory has no catalog: nothing to copy.')
+  const copiedNames = new Set(['_migrations', '_copy', ...ownTables.map(({ name }) => name)])
+  const unknownTable = tables.find((name) => /^_[a-z_]+$/.test(name) && !copiedNames.has(name))
+  if (unknownTable !== undefined) {
+    throw new OperatorError(
+      `This build of Wellhead lacks the feature of the table ${unknownTable}. Use a build that has it to copy the data.`,
+    )
+  }
   if (Math.max(0, ...(await readDone(from))) === schemaVersion) return
   throw new OperatorError(
     'Another version of Wellhead wrote the data directory. Use that version to copy it, or start a newer one on it once.',
@@ -109,14 +118,13 @@ interface CopiedTable {
 function copied(
   name: string,
   title: string,
-  columns: string,
-  { from = name, kept = 'true' }: Partial<Pick<CopiedTable, 'from' | 'kept'>> = {},
+  { columns, from = name, kept = 'true' }: CopiedColumns,
 ): CopiedTable {
   return { name, title, columns: columns.split(' '), from, kept }
 }
 
-function keptFor(column: string, days: number): string {
-  return `toDateTime(${column}) + INTERVAL ${days} DAY > toDateTime({until:UInt32})`
+export function copiedTable({ name, title, copied: rows }: OwnTable): CopiedTable {
+  return copied(name, title, rows)
 }
 
 function rowsOf({ name, columns }: FilledTable): CopiedTable {
@@ -125,48 +133,19 @@ function rowsOf({ name, columns }: FilledTable): CopiedTable {
 }
 
 function entriesOf({ name, retention_days: days }: Source): CopiedTable {
-  const rows = { from: `\`${name}\``, kept: keptFor('timestamp', days) }
-  return copied(name, name, 'project timestamp id event_message metadata', rows)
+  return copied(name, name, {
+    columns: 'project timestamp id event_message metadata',
+    from: `\`${name}\``,
+    kept: keptFor('timestamp', days),
+  })
 }
-
-/** Copied last, because it makes the copy an installation. */
-export const catalogTable = copied(
-  '_catalog',
-  'catalog',
-  'entry kind id version changed_at changed_by deleted body position address request_id',
-)
-
-export const ownTables: readonly CopiedTable[] = [
-  copied('_idempotency', 'idempotency keys', 'key at digest response project', {
-    kept: keptFor('at', keptDays._idempotency),
-  }),
-  copied('_token_uses', 'token uses', 'id at address', {
-    // Older uses of a token disappear when parts are merged.
-    from: '(SELECT id, max(uses.at) AS at, argMax(uses.address, uses.at) AS address FROM _token_uses AS uses GROUP BY id)',
-    kept: keptFor('at', keptDays._token_uses),
-  }),
-  // With the empty rows of what is deleted: older rows of the same id may not be merged yet.
-  copied('_alerts', 'alerts', 'id sequence body', {
-    from: '(SELECT id, max(_alerts.sequence) AS sequence, argMax(_alerts.body, _alerts.sequence) AS body FROM _alerts GROUP BY id)',
-  }),
-  copied('_projects', 'plans of projects', 'project plan at', {
-    from: '(SELECT project, max(p.at) AS at, argMax(p.plan, p.at) AS plan FROM _projects AS p GROUP BY project)',
-  }),
-  copied(
-    '_project_usage',
-    'usage of projects',
-    'day project writer entries bytes requests hits engine_ms last_at',
-    { from: `(${usageSql})`, kept: keptFor('day', usageDays) },
-  ),
-  copied('_erasures', 'erasures', 'id sequence body', {
-    from: '(SELECT DISTINCT id, sequence, body FROM _erasures)',
-  }),
-]
 
 export interface CopySides {
   from: Engine
   to: Engine
   topology: Topology
+  /** Tables of core and of all features. */
+  ownTables: readonly OwnTable[]
   signal: AbortSignal
   now: () => number
   /** Maximum rows of one insert. */
@@ -202,7 +181,7 @@ async function compareTable(sides: CopySides, table: CopiedTable, isThere: boole
   const there = isThere ? await digest(sides, sides.from, table, { parameters }) : noRows
   // A majority of all nodes stores the catalog, so another node may lack its newest rows.
   const settings =
-    table === catalogTable && sides.topology.replicated ? { select_sequential_consistency: 1 } : {}
+    table.name === catalogTable.name && sides.topology.replicated ? { select_sequential_consistency: 1 } : {}
   const here = await digest(sides, sides.to, table, { parameters, settings })
   const equal = there.rows === here.rows && there.checksum === here.checksum
   return { name: table.title, rows: Number(there.rows), copied: Number(here.rows), equal }

@@ -5,14 +5,13 @@ import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { extract } from 'tar-stream'
-import { dataFiles } from '../../core/base/files/data-files.ts'
 import { restoredFile, restoredText } from '../../core/base/files/restored-file.ts'
 import { OperatorError } from '../../core/base/operator-error.ts'
 import { singleServer } from '../../core/engine/cluster/topology.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { readStoredTables } from '../../core/engine/stored-tables.ts'
 import { mutationName } from '../../core/engine/table-snapshot.ts'
-import { type Erasure, erasuresIn, readErasureFiles } from '../erasure/index.ts'
+import { type Erasure, erasureFiles, erasuresIn, readErasureFiles } from '../erasure/index.ts'
 import {
   checksumLine,
   checksumsName,
@@ -58,7 +57,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   if (erasures === undefined && listed.length > 0) {
     throw new OperatorError(
       'Entries were erased before this backup was taken, and may have been since. Name the list of the original data directory with ' +
-        `--erasures <directory>/${dataFiles.erasures}. If it is lost, use --no-erasures.`,
+        `--erasures <directory>/${erasureFiles.own}. If it is lost, use --no-erasures.`,
     )
   }
   const erased = erasures ? await readErasures(erasures, listed) : undefined
@@ -66,7 +65,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   try {
     await checkSpace(dirname(staged.path), manifest)
     const copied = (bytes: number) => onBytes?.(bytes, manifest.bytes)
-    const isReplaced = (path: string) => erased && basename(path) === dataFiles.restoredErasures
+    const isReplaced = (path: string) => erased && basename(path) === erasureFiles.restored
     await copyFiles(options, staged, copied, (path) => !isMutation(path) && !isReplaced(path))
     // Before the check, because the engine may remove files.
     await staged.flush()
@@ -74,7 +73,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     signal?.throwIfAborted()
     // After the check, because an engine that finds mutations runs them and so changes the rows that it counts.
     await copyFiles(options, staged, copied, isMutation)
-    if (erased) await staged.write(dataFiles.restoredErasures, Readable.from([erased]))
+    if (erased) await staged.write(erasureFiles.restored, Readable.from([erased]))
     await staged.write(restoredFile, Readable.from([Buffer.from(restoredText(manifest.taken_at))]))
     await staged.commit()
     return manifest
@@ -92,7 +91,7 @@ async function readErasures(path: string, listed: readonly Erasure[]): Promise<B
   const ids = new Set((await erasuresIn(content.toString())).map(({ id }) => id))
   if (ids.size > 0 && listed.every(({ id }) => ids.has(id))) return content
   throw new OperatorError(
-    `${path} lists ${ids.size === 0 ? 'no erasures' : 'fewer erasures than the backup'}. Name the ${dataFiles.erasures} of the original data directory.`,
+    `${path} lists ${ids.size === 0 ? 'no erasures' : 'fewer erasures than the backup'}. Name the ${erasureFiles.own} of the original data directory.`,
   )
 }
 

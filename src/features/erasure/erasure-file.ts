@@ -1,8 +1,8 @@
 import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { dataFiles } from '../../core/base/files/data-files.ts'
 import { syncPath, unlessMissing } from '../../core/base/files/disk.ts'
 import { type Erasure, storedErasureShape } from './erasure.ts'
+import { erasureFiles } from './erasure-files.ts'
 
 /** The erasures of a data directory, outside of the engine: whoever restores an old backup takes this file along. */
 export class ErasureFile {
@@ -22,7 +22,7 @@ export class ErasureFile {
 
   async add(erasure: Erasure): Promise<void> {
     if (this.#listed.has(erasure.id)) return
-    const path = join(this.#dataDir, dataFiles.erasures)
+    const path = join(this.#dataDir, erasureFiles.own)
     // A line of its own, also after a crash in the middle of another.
     await appendFile(path, `\n${JSON.stringify(erasure)}\n`, { mode: 0o600 })
     await syncPath(path)
@@ -33,7 +33,7 @@ export class ErasureFile {
 export async function readErasureFiles(directory: string): Promise<[listed: Erasure[], restored: Erasure[]]> {
   const read = async (name: string) =>
     erasuresIn((await readFile(join(directory, name), 'utf8').catch(unlessMissing)) ?? '')
-  return [await read(dataFiles.erasures), await read(dataFiles.restoredErasures)]
+  return [await read(erasureFiles.own), await read(erasureFiles.restored)]
 }
 
 /** A crash may have left half a line, of an erasure that was not acknowledged. */

@@ -3,11 +3,11 @@ import type { Timers } from '../../core/base/clock.ts'
 import { rateLimited, resourceNotFound } from '../../core/base/errors.ts'
 import type { Log } from '../../core/base/log.ts'
 import { repeat } from '../../core/base/repeat.ts'
+import { followEveryMs, isNewSql } from '../../core/catalog/own-tables.ts'
 import { projectPathsOf } from '../../core/catalog/reserved-sources.ts'
 import type { Topology } from '../../core/engine/cluster/topology.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { queryRows, writeJsonRows } from '../../core/engine/json-rows.ts'
-import { followEveryMs, isNewSql } from '../../core/engine/project-tables.ts'
 import {
   beginRemoval,
   type Cutoff,

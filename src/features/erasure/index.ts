@@ -3,6 +3,7 @@ import type { Erasure } from './erasure.ts'
 import type { OpenErasure } from './open.ts'
 
 export type { Erasure } from './erasure.ts'
+export { erasureFiles } from './erasure-files.ts'
 
 export const erasure: Feature<OpenErasure> = {
   name: 'erasure',
@@ -14,6 +15,7 @@ export const erasure: Feature<OpenErasure> = {
       load: async () => (await import('./commands.ts')).defineErase,
     },
   ],
+  tables: async () => (await import('./own-tables.ts')).erasureTables,
   open: async (core) => (await import('./open.ts')).openErasure(core),
 }
 

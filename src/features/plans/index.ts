@@ -15,6 +15,7 @@ export const plans: Feature<OpenPlans> = {
       load: async () => (await import('./commands.ts')).defineProject,
     },
   ],
+  tables: async () => (await import('./own-tables.ts')).planTables,
   kinds: async () => [(await import('./plan-kind.ts')).plans],
   open: async (core) => (await import('./open.ts')).openPlans(core),
 }

@@ -1,8 +1,8 @@
 import type { BreakingChange } from '../../core/base/errors.ts'
-import { assignedSql } from '../../core/engine/project-tables.ts'
 import { olderSql } from '../../core/sql/isolation.ts'
 import { sqlText } from '../../core/sql/names.ts'
 import type { HiddenEntries } from '../sources/index.ts'
+import { assignedSql } from './own-tables.ts'
 import { defaultPlan, type Plan } from './plan.ts'
 import type { ProjectPlans } from './project-plans.ts'
 

@@ -4,9 +4,10 @@ import { invalidBody, invalidParameter } from '../../core/base/errors.ts'
 import type { Log } from '../../core/base/log.ts'
 import { repeat } from '../../core/base/repeat.ts'
 import { readShape } from '../../core/base/validation.ts'
+import { followEveryMs, isNewSql } from '../../core/catalog/own-tables.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { queryRows, queryText, writeJsonRows } from '../../core/engine/json-rows.ts'
-import { assignedSql, followEveryMs, isNewSql } from '../../core/engine/project-tables.ts'
+import { assignedSql } from './own-tables.ts'
 import { defaultPlan, type Plan, projectName, unlimited } from './plan.ts'
 
 interface ProjectPlansOptions {

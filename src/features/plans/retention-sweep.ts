@@ -7,9 +7,9 @@ import { isWrittenByService, quarantineSource } from '../../core/catalog/reserve
 import type { Topology } from '../../core/engine/cluster/topology.ts'
 import type { Engine } from '../../core/engine/engine.ts'
 import { queryText } from '../../core/engine/json-rows.ts'
-import { assignedSql } from '../../core/engine/project-tables.ts'
 import { removeRows, tablesRemoving } from '../../core/engine/removed-rows.ts'
 import { sqlText } from '../../core/sql/names.ts'
+import { assignedSql } from './own-tables.ts'
 import { defaultPlan } from './plan.ts'
 import { longestRetentions } from './protected-plans.ts'
 

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { topologyOf } from '../../../src/core/engine/cluster/cluster-engine.ts'
 import type { Engine } from '../../../src/core/engine/engine.ts'
 import { queryText } from '../../../src/core/engine/json-rows.ts'
-import { createOwnTables } from '../../../src/core/engine/tables.ts'
 import type { SavedAlert } from '../../../src/features/alerts/alert.ts'
 import type { AlertParts } from '../../../src/features/alerts/alert-parts.ts'
 import { type AlertState, newState } from '../../../src/features/alerts/alert-state.ts'
 import { AlertStore } from '../../../src/features/alerts/alert-store.ts'
+import { alertTables } from '../../../src/features/alerts/own-tables.ts'
 import { log, type OpenEngine } from '../../support/engines.ts'
 import { manualTime } from '../../support/manual-clock.ts'
 import { openEngine } from '../../support/worker-server.ts'
@@ -16,7 +16,7 @@ let opened: OpenEngine
 let inserts: Promise<void>[] = []
 beforeAll(async () => {
   opened = await openEngine()
-  for (const sql of createOwnTables(topologyOf(opened.engine)))
+  for (const sql of alertTables.flatMap(({ create }) => create(topologyOf(opened.engine))))
     await opened.engine.command({ sql }, { deadlineMs: 10_000 })
 })
 afterAll(() => opened?.close())

@@ -3,6 +3,8 @@ import { ClusterEngine, RemoteEngine } from '../../../src/core/engine/cluster/cl
 import type { Engine } from '../../../src/core/engine/engine.ts'
 import { writeJsonRows } from '../../../src/core/engine/json-rows.ts'
 import { copyInstallation } from '../../../src/features/backup/copy-installation.ts'
+import { features } from '../../../src/features.ts'
+import { ownTablesOf } from '../../../src/own-tables.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { runCommand, startCommand } from '../../support/command.ts'
 import { defaultPatience, embeddedEngine, log, remoteCredentials } from '../../support/engines.ts'
@@ -275,7 +277,8 @@ async function withSides(name: string, work: (sides: CopySides) => Promise<void>
   })
   try {
     await Promise.all([from.start(), to.start()])
-    await work({ ...options, topology: to.topology, from, to })
+    const ownTables = await ownTablesOf(features)
+    await work({ ...options, topology: to.topology, ownTables, from, to })
   } finally {
     await Promise.all([from.close(), to.close()])
   }

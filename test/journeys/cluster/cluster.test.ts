@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { migrate, migrations } from '../../../src/core/catalog/migrations.ts'
+import { coreTables } from '../../../src/core/catalog/own-tables.ts'
 import type { Source } from '../../../src/core/catalog/source.ts'
 import { ClusterEngine, createDatabase, topologyOf } from '../../../src/core/engine/cluster/cluster-engine.ts'
 import { queryRows, writeJsonRows } from '../../../src/core/engine/json-rows.ts'
@@ -15,6 +16,8 @@ import {
   storedColumns,
 } from '../../../src/core/engine/tables.ts'
 import { isolationSettings, rowFilterSettings } from '../../../src/core/sql/isolation.ts'
+import { features } from '../../../src/features.ts'
+import { ownTablesOf } from '../../../src/own-tables.ts'
 import { ask, makeToken } from '../../support/callers.ts'
 import { log } from '../../support/engines.ts'
 import { openService, type RunningService } from '../../support/service.ts'
@@ -286,9 +289,9 @@ describe('a start', () => {
     try {
       await engine.start()
       const topology = topologyOf(engine)
-      expect((await migrate(engine, topology)).length).toBeGreaterThan(0)
+      expect((await migrate(engine, topology, { tables: coreTables })).length).toBeGreaterThan(0)
       await engine.command({ sql: 'DROP TABLE _catalog SYNC' }, limits)
-      expect(await migrate(engine, topology)).toEqual([])
+      expect(await migrate(engine, topology, { tables: coreTables })).toEqual([])
       const sql = 'SELECT toUInt32(count(position)) AS n FROM _catalog'
       expect(await queryRows(engine, { sql }, limits)).toEqual([{ n: 0 }])
     } finally {
@@ -326,11 +329,15 @@ test('the engine can parse every statement of a replicated cluster', async () =>
     note: '',
   }
   const added = storedColumns({ columns: [column] })
+  const ownTables = await ownTablesOf(features)
   const statements = {
     'the database': [createDatabase(topology)],
     'the list of migrations': createMigrationsTable(topology),
     ...Object.fromEntries(
-      migrations.flatMap(({ id, statements: make }) => (make ? [[`migration ${id}`, make(topology)]] : [])),
+      migrations.map(({ id }) => {
+        const tables = ownTables.filter(({ schema }) => schema === id)
+        return [`migration ${id}`, tables.flatMap(({ create }) => create(topology))]
+      }),
     ),
     'a new source': createSourceTable(source, topology),
     'another retention': changeRetention('orders', 30, topology),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtInSources } from '../../../src/built-in-sources.ts'
 import { type TimeLimit, timeLimit } from '../../../src/core/base/clock.ts'
+import { coreTables } from '../../../src/core/catalog/own-tables.ts'
 import { Sandboxes } from '../../../src/core/endpoints/call/sandboxes.ts'
 import { definitionShape } from '../../../src/core/endpoints/definition/definition.ts'
 import { compileEndpoint, type Endpoint } from '../../../src/core/endpoints/definition/endpoint.ts'
@@ -9,7 +10,7 @@ import { outputSettings, wrapQuery } from '../../../src/core/endpoints/definitio
 import { compileSandboxed } from '../../../src/core/endpoints/definition/sandbox.ts'
 import { topologyOf } from '../../../src/core/engine/cluster/cluster-engine.ts'
 import type { Statement } from '../../../src/core/engine/engine.ts'
-import { createOwnTables, createSourceTable } from '../../../src/core/engine/tables.ts'
+import { createSourceTable } from '../../../src/core/engine/tables.ts'
 import { checkSql, checkTree } from '../../../src/core/sql/check.ts'
 import {
   functionNames,
@@ -72,7 +73,7 @@ beforeAll(async () => {
   open = await openEngine('embedded')
   const topology = topologyOf(open.engine)
   for (const sql of [
-    ...createOwnTables(topology),
+    ...coreTables.flatMap(({ create }) => create(topology)),
     ...builtInSources
       .filter(({ name }) => name === 'edge_logs' || name === 'auth_logs')
       .flatMap((source) => createSourceTable(source, topology)),

@@ -7,6 +7,7 @@ import { Catalog } from '../../../src/core/catalog/catalog.ts'
 import { maxDefinitionBytes } from '../../../src/core/catalog/catalog-log.ts'
 import type { CatalogRecord } from '../../../src/core/catalog/catalog-state.ts'
 import { migrate } from '../../../src/core/catalog/migrations.ts'
+import { coreTables } from '../../../src/core/catalog/own-tables.ts'
 import { auditSource } from '../../../src/core/catalog/reserved-sources.ts'
 import { topologyOf } from '../../../src/core/engine/cluster/cluster-engine.ts'
 import { queryText } from '../../../src/core/engine/json-rows.ts'
@@ -23,14 +24,21 @@ const clock = manualClock()
 let opened: OpenEngine
 beforeAll(async () => {
   opened = await openEngine()
-  await migrate(opened.engine, topologyOf(opened.engine))
+  await migrate(opened.engine, topologyOf(opened.engine), { tables: coreTables })
 })
 afterAll(() => opened?.close())
 
 /** A catalog as after a start, with what its listener got. */
 async function start(shared = false) {
   const { engine } = opened
-  const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared })
+  const catalog = new Catalog({
+    engine,
+    tables: coreTables,
+    clock,
+    log,
+    topology: () => topologyOf(engine),
+    shared,
+  })
   const received: CatalogRecord[] = []
   catalog.onChange({ name: 'search', plural: 'saved searches', most: 500 }, (records) => {
     received.push(...records)
@@ -292,7 +300,14 @@ test('a service at a shared catalog reads its change once, also for the audit, a
 
 test('the sign-out of a person after a hundred others ends all of their sessions', async () => {
   const { engine } = opened
-  const catalog = new Catalog({ engine, clock, log, topology: () => topologyOf(engine), shared: false })
+  const catalog = new Catalog({
+    engine,
+    tables: coreTables,
+    clock,
+    log,
+    topology: () => topologyOf(engine),
+    shared: false,
+  })
   const access = new Access('the token of the operator', clock)
   const people = new People({
     catalog,

@@ -36,6 +36,15 @@ describe('a service is not built', () => {
     )
   })
 
+  test('with two features that have the same table', async () => {
+    const tables = async () => [
+      { name: '_alerts', title: '', schema: 10, create: () => [], copied: { columns: '' } },
+    ]
+    await expect(build({ name: 'alarms', tables })).rejects.toThrow(
+      'alarms: There are two tables with the name _alerts.',
+    )
+  })
+
   test('with a feature that needs a later one', async () => {
     const early: Feature = { name: 'early', open: async (core) => core.feature(feature({}, 'late')) }
     await expect(build(early, feature({}, 'late'))).rejects.toThrow(

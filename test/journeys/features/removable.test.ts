@@ -144,12 +144,16 @@ test('a project that is erased without the feature of tables loses its rows when
   }
 })
 
-test('a service starts on new data without any feature that can be removed', async () => {
+test('a service starts on new data without any feature that can be removed, and they work when they come', async () => {
   const { path, remove } = scratchDirectory()
   const stage = await featureStage(path)
   try {
     await stage.open(removableFeatures)
     await stage.coreJourney()
+    await stage.service().close()
+    await stage.open([])
+    await stage.fill()
+    await stage.checkFeatures([])
     await stage.service().close()
   } finally {
     await stage.close()

@@ -1,7 +1,8 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { version } from '../../../src/core/base/package-file.ts'
-import { migrate, migrations, schemaVersion } from '../../../src/core/catalog/migrations.ts'
+import { type Migration, migrate, migrations, schemaVersion } from '../../../src/core/catalog/migrations.ts'
+import { coreTables } from '../../../src/core/catalog/own-tables.ts'
 import { topologyOf } from '../../../src/core/engine/cluster/cluster-engine.ts'
 import { many } from '../../support/engines.ts'
 import { logClient } from '../../support/log-client.ts'
@@ -254,8 +255,12 @@ describe('sending logs', () => {
       statements: () => [`CREATE TABLE _migrated_${id} (a UInt8) ENGINE = MergeTree ORDER BY a`],
     })
     const kept: number[] = []
-    const run = (known = migrations) =>
-      migrate(service.engine, topology, known, async (schema) => void kept.push(schema))
+    const run = (known: readonly Migration[] = migrations) =>
+      migrate(service.engine, topology, {
+        tables: coreTables,
+        known,
+        keepCopy: async (schema) => void kept.push(schema),
+      })
     expect(await run()).toEqual([])
     expect(kept).toEqual([])
     const known = [...migrations, table(1001), table(1002)]

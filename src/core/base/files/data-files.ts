@@ -1,10 +1,14 @@
-/** Files of a data directory, beside the tables. A backup has all of them. */
+import reserved from './reserved-files.json' with { type: 'json' }
+
+/** Files of core in a data directory, beside the tables. */
 export const dataFiles = {
   adminToken: 'admin-token',
-  alertKey: 'alert-key',
   warmKeys: 'warm-keys.json',
   version: 'version.json',
-  erasures: 'erasures.jsonl',
-  /** Those of the original data directory, beside those of the backup. */
-  restoredErasures: 'erasures-restored.jsonl',
 } as const
+
+/**
+ * Files of a data directory that a backup has. Names are never removed: the data of a service may have a file of a feature that
+ * this build lacks.
+ */
+export const reservedFiles: readonly string[] = reserved
