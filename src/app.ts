@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { builtInSourcesOf } from './built-in-sources.ts'
 import { loadAdminToken } from './core/access/admin-token.ts'
+import { listErrors } from './core/base/errors.ts'
 import { prepareDataDirectory } from './core/base/files/data-directory.ts'
 import type { Log } from './core/base/log.ts'
 import { OperatorError } from './core/base/operator-error.ts'
@@ -9,6 +10,7 @@ import { packageFile } from './core/base/package-file.ts'
 import { refuseNewerData, writeDataVersion } from './core/catalog/data-version.ts'
 import { readDefinitions } from './core/endpoints/definition/definition-file.ts'
 import { requireIsolation } from './core/engine/server-engine.ts'
+import { tagsOf } from './core/http/openapi/tags.ts'
 import type { Phase } from './core/http/phase.ts'
 import { addTokenRoutes } from './core/http/routes/access/tokens.ts'
 import { addWhoamiRoutes } from './core/http/routes/access/whoami.ts'
@@ -145,7 +147,7 @@ export async function openService(
       })
     }
     followChanges(core)
-    const server = createServerOf(core)
+    const server = createServerOf(core, features)
     for (const [name, feature] of opened) await named(name, () => feature.routes?.(server))
     return { core, opened, server, opening }
   } catch (error) {
@@ -155,7 +157,7 @@ export async function openService(
   }
 }
 
-function createServerOf(core: Core): FastifyInstance {
+function createServerOf(core: Core, features: readonly Feature[]): FastifyInstance {
   const { settings, engine, log, access, cookies, recorder, unread, hot, phase, hooks } = core
   const { definitions, endpoints, calls, drafts, intake, tokens } = core
   const server = createServer({
@@ -165,6 +167,9 @@ function createServerOf(core: Core): FastifyInstance {
     maxStreams: settings.liveStreams,
     rewriteUrl: hooks.rewriteUrl,
   })
+  const apiTags = features.flatMap((feature) => feature.apiTags ?? [])
+  server.tags.push(...tagsOf(definitions.kinds, apiTags))
+  server.errorCodes.push(...listErrors(features.flatMap(({ errors = [] }) => errors)))
   addQueryRoutes(server, { endpoints, calls, hot, hooks })
   addKindRoutes(server, { definitions, kinds: definitions.kinds })
   addLogRoutes(server, { intake })

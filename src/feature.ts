@@ -2,11 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import type { CommandIo } from './cli/kit/command-io.ts'
 import type { CommandManifest } from './cli/kit/command-manifest.ts'
 import type { Finding } from './cli/kit/finding.ts'
+import type { FeatureError } from './core/base/errors.ts'
 import type { KeyFile } from './core/base/files/key-file.ts'
 import type { CoreSetting, SettingRows, Settings } from './core/base/settings.ts'
 import type { SourceDeclaration } from './core/catalog/built-in-sources.ts'
 import type { OwnTable } from './core/catalog/own-tables.ts'
 import type { Kind, KindForm } from './core/definitions/kind.ts'
+import type { FeatureTag } from './core/http/openapi/tags.ts'
 import type { ServiceTool } from './core/http/service-tool.ts'
 import type { Core } from './core.ts'
 
@@ -25,12 +27,16 @@ export interface Feature<Opened extends OpenFeature = OpenFeature> {
   readonly tables?: () => Promise<readonly OwnTable[]>
   /** Files of the data directory with keys that the tables do not have. */
   readonly keyFiles?: readonly KeyFile[]
+  /** Codes of its own errors. */
+  readonly errors?: readonly FeatureError[]
+  /** Parts of the API with its routes. Kinds have parts of their own. */
+  readonly apiTags?: readonly FeatureTag[]
   readonly commands?: readonly CommandManifest[]
   /** Shapes, file forms and documentation of its kinds of definitions. */
   readonly kinds?: () => Promise<readonly KindForm[]>
   /** What `wellhead doctor` says about the settings, without a service. */
   readonly checkSettings?: (settings: Settings) => Promise<Finding[]>
-  /** Sample data for `wellhead serve --demo`. */
+  /** Sample data for `wellhead serve`. */
   readonly samples?: SampleData
   /** What a service gets of the feature. Features that stand earlier in the list are open already. */
   open?(core: Core): Promise<Opened>
@@ -53,7 +59,9 @@ export interface OpenFeature {
 }
 
 export interface SampleData {
-  /** Description of `--demo`. */
+  /** Name of the flag of `wellhead serve`. */
+  readonly flag: string
+  /** Description of the flag. */
   readonly description: string
   /** The page of the console that shows the data. */
   readonly page: string

@@ -3,7 +3,6 @@ import type { PlanLimits } from './access/caller.ts'
 import type { FindHolder } from './access/token-admin.ts'
 import type { Author } from './base/author.ts'
 import type { Tracing } from './base/tracing.ts'
-import type { RunPurpose } from './endpoints/call/call.ts'
 import type { TableColumns } from './endpoints/manage/endpoint-kind.ts'
 import type { RequestRecord } from './http/request-record.ts'
 import type { CallerDetails } from './http/routes/access/whoami.ts'
@@ -90,7 +89,7 @@ export interface Hooks {
   readonly requestFinished: ((status: number) => void)[]
   /** Receives each finished request to an endpoint. */
   readonly callRecorded: ((record: RequestRecord) => void)[]
-  /** Receives the duration of each query of an endpoint. */
-  readonly queryRan: ((purpose: RunPurpose, ms: number) => void)[]
+  /** Receives the duration of each query of an endpoint, by the purpose that metrics show. */
+  readonly queryRan: ((purpose: string, ms: number) => void)[]
   readonly intake: IntakeObserver[]
 }

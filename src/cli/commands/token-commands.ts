@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { scopeNames } from '../../core/access/caller.ts'
 import type { TokenView } from '../../core/access/token-admin.ts'
+import { scopeList } from '../../shared/scopes.ts'
 import {
   addExamples,
   addServiceAction,
@@ -27,7 +27,7 @@ interface TokenOptions {
 }
 
 const ratePerMinute = wholeNumber(1, 1_000_000)
-const scopeHelp = `${scopeNames}; repeatable`
+const scopeHelp = `${scopeList}; repeatable`
 
 type NewToken = TokenView & { token: string }
 

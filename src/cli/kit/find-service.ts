@@ -11,15 +11,15 @@ export interface ServiceChoice {
   dataDir?: string
 }
 
-/** Of `serve --demo`: sample entries do not mix with others, and commands find the demo while nothing else runs. */
-export const demoDataDir = './demo-data'
+/** Data directory of a service with sample data: sample entries do not mix with others, and commands find the demo while nothing else runs. */
+export const sampleDataDir = './demo-data'
 const defaultUrl = 'http://127.0.0.1:4000'
 
 /** Flags take precedence over the environment, and the environment over the data directory of a local service. */
 export function findService(choice: ServiceChoice, io: CommandIo) {
   const { environment } = io
   const chosen = choice.dataDir ?? (environment.WELLHEAD_DATA_DIR || undefined)
-  const directories = (chosen === undefined ? ['data', demoDataDir] : [chosen]).map((one) =>
+  const directories = (chosen === undefined ? ['data', sampleDataDir] : [chosen]).map((one) =>
     resolve(io.cwd, one),
   )
   const isRunning = (directory: string) => {

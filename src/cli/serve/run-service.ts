@@ -10,7 +10,7 @@ import type { Settings } from '../../core/base/settings.ts'
 import { formatAge } from '../../core/base/text/duration.ts'
 import type { SampleData } from '../../feature.ts'
 import { CommandFailure, type CommandIo, type CommandOutput } from '../kit/command-io.ts'
-import { demoDataDir, removeServiceFile, writeServiceFile } from '../kit/find-service.ts'
+import { removeServiceFile, sampleDataDir, writeServiceFile } from '../kit/find-service.ts'
 import { visible } from '../kit/output/format.ts'
 import { explainStartProblem } from '../kit/start-problems.ts'
 
@@ -122,8 +122,8 @@ export function banner(
   const token = adminToken.made ? `${adminToken.token}  (shown only once, ${where})` : where
   const header = adminToken.made ? `'X-API-KEY: ${adminToken.token}'` : `"X-API-KEY: ${shownToken(settings)}"`
   const removal =
-    settings.dataDir === resolve(demoDataDir)
-      ? `\n  It is stored in ${demoDataDir}. To remove it, stop the service and run: rm -r ${demoDataDir}`
+    settings.dataDir === resolve(sampleDataDir)
+      ? `\n  It is stored in ${sampleDataDir}. To remove it, stop the service and run: rm -r ${sampleDataDir}`
       : ''
   const next = samples
     ? `  Sending sample traffic of the last seven days …${removal}`

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { manualClock } from '../../../test/support/manual-clock.ts'
+import { scopePattern } from '../../shared/scopes.ts'
 import { Access } from './access.ts'
 import { createToken, hashToken } from './admin-token.ts'
-import { type Caller, callerWith, scopePattern, withFixedParameters } from './caller.ts'
+import { type Caller, callerWith, withFixedParameters } from './caller.ts'
 import type { NewSession } from './sessions.ts'
 import type { SessionFields, StoredToken } from './token.ts'
 

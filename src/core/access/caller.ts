@@ -1,14 +1,9 @@
+import { pageScope } from '../../shared/scopes.ts'
 import { forbidden } from '../base/errors.ts'
 import { mayRead } from '../definitions/visibility.ts'
 import type { RequestLimit } from './request-quota.ts'
 
 export type Caller = Readonly<ReturnType<typeof callerWith>>
-
-export const scopeNames =
-  'admin, deploy, edit, read, query, query:<endpoint>, dashboard:<name>, search, search:<source>, ingest or ingest:<source>'
-/** A scope, optionally limited to one endpoint or source: `query:logs.all`. */
-export const scopePattern =
-  /^(?:admin|deploy|edit|read|search|query|ingest|(?:query|search|ingest|dashboard):[A-Za-z][A-Za-z0-9._-]{0,127})$/
 
 /** Each can do what those after it can do. */
 export const roles = ['admin', 'editor', 'viewer'] as const
@@ -29,7 +24,7 @@ export function covers(granted: string, scope: string): boolean {
     (granted === 'deploy' && covers('edit', scope)) ||
     (granted === 'edit' && covers('read', scope)) ||
     (granted === 'read' &&
-      (scope.startsWith('dashboard:') || covers('search', scope) || covers('query', scope)))
+      (scope.startsWith(`${pageScope}:`) || covers('search', scope) || covers('query', scope)))
   )
 }
 
@@ -111,10 +106,12 @@ export function callerWith(identity: Identity) {
     maySee,
     mayCall: (endpoint: { name: string; published: boolean; query: string }) =>
       maySee(endpoint) && allows(`query:${endpoint.name}`),
-    /** Names or ids of the dashboards whose panels it may call. */
-    dashboards: scopes.flatMap((scope) => /^dashboard:(.+)/.exec(scope)?.[1] ?? []),
-    /** Parameters of these dashboards that a link fixes. */
-    dashboardParameters: Object.fromEntries(
+    /** Names or ids of the pages whose endpoints it may call as they do. */
+    pages: scopes
+      .filter((scope) => scope.startsWith(`${pageScope}:`))
+      .map((scope) => scope.slice(pageScope.length + 1)),
+    /** Parameters of these pages that a link fixes. */
+    pageParameters: Object.fromEntries(
       own.filter((each) => !plain.includes(each)).map(([name, value]) => [name.slice(1), value]),
     ),
     /** Takes the source's name, not an alias. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { scopeNames, scopePattern } from './caller.ts'
+import { scopeForms, scopePattern } from '../../shared/scopes.ts'
 import { tokenShape } from './token.ts'
 
 describe('docs/guides/access.md', () => {
@@ -18,7 +18,7 @@ describe('docs/guides/access.md', () => {
   test('lists every scope, and nothing else', () => {
     const scopes = listed('The scopes:')
     const plain = (scope: string) => scope.replace(/<\w+>/, '<name>')
-    expect(scopes.map(plain)).toEqual(scopeNames.split(/, | or /).map(plain))
+    expect(scopes.map(plain)).toEqual(scopeForms.map(plain))
     for (const scope of scopes) expect(scope.replace(/<\w+>/, 'logs.all')).toMatch(scopePattern)
   })
 })

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { listText } from '../../shared/list-text.ts'
 import { parameterForm } from '../../shared/names.ts'
+import { scopeList, scopePattern, scopesText } from '../../shared/scopes.ts'
 import { isoInstant } from '../base/validation.ts'
-import { hasRole, scopeNames, scopePattern } from './caller.ts'
+import { hasRole } from './caller.ts'
 
 const day = 86_400
 
@@ -21,12 +22,10 @@ export const tokenFields = {
     .max(1000, 'must be at most 1000 characters long')
     .describe('What the token is for.'),
   scopes: z
-    .array(z.string().regex(scopePattern, `must be ${scopeNames}`))
+    .array(z.string().regex(scopePattern, `must be ${scopeList}`))
     .min(1, 'must name at least one scope')
     .max(100, 'must be at most 100 scopes')
-    .describe(
-      '`admin`; `edit` to read everything and change definitions other than sources; `deploy` to create and change sources, too; `read` to read everything; `query` or `query:<endpoint>` to call endpoints; `dashboard:<name>` to open a dashboard; `search` or `search:<source>` to read whole entries, with a project those of published sources; `ingest` or `ingest:<source>` to send them.',
-    ),
+    .describe(scopesText),
   project: project
     .nullable()
     .describe('Limits the token to the rows and entries of this project. Null: no limit.'),

@@ -61,14 +61,12 @@ export class WellheadError extends Error {
   }
 }
 
-const catalogue = new Map<string, { code: string; status: number }>()
-
-function define<A extends unknown[] = []>(
+/** Makes errors of one code. A feature declares its own with `defineError`. */
+export function defineError<A extends unknown[] = []>(
   code: string,
   status: number,
   describe: string | ((...args: A) => string | Described),
 ) {
-  catalogue.set(code, { code, status })
   const make = (...args: A) => {
     const described = typeof describe === 'string' ? describe : describe(...args)
     const { message, ...options } = typeof described === 'string' ? { message: described } : described
@@ -78,8 +76,37 @@ function define<A extends unknown[] = []>(
   return Object.assign(make, { code, status, is })
 }
 
-export function listErrors(): { code: string; status: number }[] {
-  return [...catalogue.values()]
+/** A code of the API. */
+export interface ErrorCode {
+  readonly code: string
+  readonly status: number
+  /** When a feature responds with this status, for the OpenAPI document: "another copy is running". */
+  readonly cause?: string
+}
+
+/** A code that a feature adds. */
+export interface FeatureError extends ErrorCode {
+  /** The code before it in lists. */
+  readonly after: string
+}
+
+const catalogue = new Map<string, ErrorCode>()
+
+/** The codes of core and of features. */
+export function listErrors(ofFeatures: readonly FeatureError[]): ErrorCode[] {
+  return [...catalogue.values()].flatMap((error) => [
+    error,
+    ...ofFeatures.filter(({ after }) => after === error.code),
+  ])
+}
+
+function define<A extends unknown[] = []>(
+  code: string,
+  status: number,
+  describe: string | ((...args: A) => string | Described),
+) {
+  catalogue.set(code, { code, status })
+  return defineError(code, status, describe)
 }
 
 // Errors that the caller can fix.
@@ -166,7 +193,6 @@ export const nameTaken = define(
     return `The name "${name}" is already taken${by}. Choose another.`
   },
 )
-export const backupUnavailable = define('backup_unavailable', 409, waiting)
 export const deletedId = define(
   'name_taken',
   409,
@@ -218,7 +244,7 @@ export const invalidQuery = define(
 )
 
 // Errors that need time, or the operator.
-function waiting(message: string, retryAfterSeconds?: number): Described {
+export function waiting(message: string, retryAfterSeconds?: number): Described {
   return { message, retryAfterSeconds }
 }
 export const rateLimited = define('rate_limited', 429, waiting)

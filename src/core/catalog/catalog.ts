@@ -323,7 +323,7 @@ export class Catalog {
     const isKnown = this.#next >= 0 && end >= this.#next
     if (!isKnown) return this.#reach(end, await this.#reload(end))
     const batches = end === this.#next ? [] : this.log.batches(this.#next, end)
-    await this.#reach(end, await this.#replay(this.#state, batches))
+    await this.#reach(end, await this.#applyBatches(this.#state, batches))
   }
 
   /** Reads the log after an own change, which is usually all that is new. */
@@ -331,7 +331,7 @@ export class Catalog {
     const rows = (await this.log.few(this.#next)) ?? []
     const last = rows.at(-1)
     if (!last) return this.#catchUp()
-    await this.#reach(last.position + 1, await this.#replay(this.#state, batchesOf(rows)))
+    await this.#reach(last.position + 1, await this.#applyBatches(this.#state, batchesOf(rows)))
   }
 
   #reach(end: number, changed: readonly CatalogRecord[]): Promise<void> {
@@ -348,14 +348,14 @@ export class Catalog {
     if (await this.log.isRegular()) {
       for await (const records of this.log.newest()) read = read.concat(records)
       state.put(read)
-    } else read = await this.#replay(state, this.log.batches(0, end))
+    } else read = await this.#applyBatches(state, this.log.batches(0, end))
     const known = this.#state
     this.#state = state
     return read.filter(({ kind, id, entry }) => known.current(kind, id)?.entry !== entry)
   }
 
   /** Returns the newest of the accepted changes to each record. */
-  async #replay(
+  async #applyBatches(
     state: CatalogState,
     batches: AsyncIterable<PlacedRecord[]> | Iterable<PlacedRecord[]>,
   ): Promise<CatalogRecord[]> {

@@ -169,7 +169,7 @@ interface KindDocs {
   changes: 'edit' | 'deploy' | 'admin'
   deletes?: 'admin'
   /** Who may read some of them besides those with a role. See `maySee`. */
-  reads?: 'query or dashboard'
+  reads?: 'call'
   /** Descriptions of operations, beyond what holds for all kinds. */
   texts?: { reference?: string; create?: string; change?: string; delete?: string; restore?: string }
   /** Whether a change that breaks callers is refused unless the caller insists. */

@@ -1,6 +1,5 @@
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { backupUnavailable } from '../base/errors.ts'
 import { makePath, unlessMissing } from '../base/files/disk.ts'
 import { insertLogFolder } from './embedded/durability/insert-log.ts'
 import { checksumsFile, parsePart } from './embedded/durability/part-name.ts'
@@ -27,8 +26,18 @@ const limits = { deadlineMs: 600_000 }
 /** A pending change of rows, which the engine continues after a restart. */
 export const mutationName = /^mutation_\d+\.txt$/
 
-/** Always the same, so that the leftover of an interrupted snapshot is found. */
-const snapshotName = 'wellhead_backup'
+/** A part whose files are incomplete. The engine repairs it at its next start. */
+export class DamagedPart extends Error {
+  constructor(part: string, table: string) {
+    super(`Part ${part} of table ${table} is damaged on disk.`)
+  }
+}
+
+/** Where a snapshot is. The name is always the same, so that the leftover of an interrupted snapshot is found. */
+export interface SnapshotPlace {
+  storeDirectory: string
+  name: string
+}
 
 interface TableRow {
   name: string
@@ -44,18 +53,19 @@ interface TableRow {
  */
 export async function snapshotTables(
   engine: Engine,
-  storeDirectory: string,
+  place: SnapshotPlace,
   isWanted: (table: string) => boolean,
 ): Promise<TableSnapshot> {
-  const directory = snapshotDirectory(storeDirectory)
-  const release = () => removeSnapshot(storeDirectory)
+  const { storeDirectory } = place
+  const directory = directoryOf(place)
+  const release = () => removeSnapshot(place)
   await release()
   try {
     const tables: FrozenTable[] = []
     await copyInto(directory, storeDirectory, `metadata/${engine.database}.sql`)
     for (const table of await listTables(engine)) {
       if (!isWanted(table.name)) continue
-      const frozen = await freezeTable(engine, table, storeDirectory, directory)
+      const frozen = await freezeTable(engine, table, place, directory)
       if (frozen) tables.push(frozen)
     }
     const engineVersion = await queryText(engine, { sql: 'SELECT version()' }, limits)
@@ -66,12 +76,12 @@ export async function snapshotTables(
   }
 }
 
-export async function removeSnapshot(storeDirectory: string): Promise<void> {
-  await rm(snapshotDirectory(storeDirectory), { recursive: true, force: true })
+export async function removeSnapshot(place: SnapshotPlace): Promise<void> {
+  await rm(directoryOf(place), { recursive: true, force: true })
 }
 
-function snapshotDirectory(storeDirectory: string): string {
-  return join(storeDirectory, 'shadow', snapshotName)
+function directoryOf({ storeDirectory, name }: SnapshotPlace): string {
+  return join(storeDirectory, 'shadow', name)
 }
 
 /** Own tables first: if the response to an idempotency key is in the snapshot, its rows are in a table frozen later. */
@@ -86,7 +96,7 @@ function listTables(engine: Engine, name = ''): Promise<TableRow[]> {
 async function freezeTable(
   engine: Engine,
   table: TableRow,
-  storeDirectory: string,
+  { storeDirectory, name: snapshot }: SnapshotPlace,
   directory: string,
 ): Promise<FrozenTable | undefined> {
   const { name, uuid } = table
@@ -98,7 +108,7 @@ async function freezeTable(
     }
     // Before and after the parts, because a mutation may end or begin in between.
     await copyMutations(join(storeDirectory, files), join(directory, files))
-    await engine.command({ sql: `ALTER TABLE \`${name}\` FREEZE WITH NAME '${snapshotName}'` }, limits)
+    await engine.command({ sql: `ALTER TABLE \`${name}\` FREEZE WITH NAME '${snapshot}'` }, limits)
     // After the parts: the next start removes log entries without rows. In the other order, an insert could be in a part
     // but not in the log, and a retry would be stored twice.
     const [from, to] = [join(storeDirectory, files), join(directory, files)]
@@ -161,9 +171,7 @@ async function keepPartsWithRows(table: string, directory: string): Promise<Omit
     const count = (await readFile(join(directory, name, 'count.txt'), 'utf8').catch(unlessMissing)) ?? ''
     const sums = await stat(join(directory, name, checksumsFile)).catch(unlessMissing)
     if (!/^\d+$/.test(count) || !sums?.size) {
-      throw backupUnavailable(
-        `Part ${name} of table ${table} is damaged on disk. Restart the service to repair it, then take the backup again.`,
-      )
+      throw new DamagedPart(name, table)
     }
     if (Number(count) === 0) {
       await rm(join(directory, name), { recursive: true })

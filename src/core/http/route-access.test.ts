@@ -10,7 +10,7 @@ const texts: Record<string, string> = {
   optional: 'optional',
   any: 'any',
   'query or search': '`query` or `search`',
-  'query or dashboard': '`query` or `dashboard:<name>`',
+  call: '`query` or `dashboard:<name>`',
 }
 
 const scopes = ['query', 'dashboard:<name>', 'search', 'ingest', 'read', 'edit', 'deploy', 'admin']

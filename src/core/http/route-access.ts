@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { pageScope } from '../../shared/scopes.ts'
 import type { Access } from '../access/access.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Quota } from '../access/request-quota.ts'
@@ -16,7 +17,7 @@ export const isAllowed = {
   query: (caller: Caller) => caller.mayAny('query'),
   search: (caller: Caller) => caller.mayReadEntries,
   'query or search': (caller: Caller) => caller.mayAny('query') || caller.mayReadEntries,
-  'query or dashboard': (caller: Caller) => caller.mayAny('query') || caller.dashboards.length > 0,
+  call: (caller: Caller) => caller.mayAny('query') || caller.pages.length > 0,
   ingest: (caller: Caller) => caller.mayAny('ingest'),
   read: (caller: Caller) => caller.role !== undefined,
   edit: (caller: Caller) => caller.role === 'editor' || caller.isAdmin,
@@ -52,7 +53,8 @@ export function admitCaller(
   }
   if (!isAllowed[needed](caller)) {
     const limit = needed === 'search' ? ' and without fixed parameters other than project' : ''
-    throw forbidden(`This requires a token with the scope ${needed}${limit}.`)
+    const scope = needed === 'call' ? `query or ${pageScope}` : needed
+    throw forbidden(`This requires a token with the scope ${scope}${limit}.`)
   }
   return caller
 }

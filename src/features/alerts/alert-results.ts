@@ -69,7 +69,8 @@ function requestOf(
     project: undefined,
     retentionDays,
     caller: 'wellhead:alerts',
-    purpose: 'alert',
+    purpose: 'own',
+    metricLabel: 'alert',
   } as const
   return { endpoint, parameters, format, ...requester }
 }

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type Pack, pack } from 'tar-stream'
 import type { Clock } from '../../core/base/clock.ts'
-import { backupUnavailable, diskFull } from '../../core/base/errors.ts'
+import { diskFull } from '../../core/base/errors.ts'
 import { reservedFiles } from '../../core/base/files/data-files.ts'
 import { isDiskFull, unlessMissing } from '../../core/base/files/disk.ts'
 import type { Log } from '../../core/base/log.ts'
@@ -14,7 +14,13 @@ import type { Catalog } from '../../core/catalog/catalog.ts'
 import { type DataVersion, ownVersion, readDataVersion } from '../../core/catalog/data-version.ts'
 import { storeDirectoryOf } from '../../core/engine/embedded-engine.ts'
 import type { Engine } from '../../core/engine/engine.ts'
-import { removeSnapshot, snapshotTables, type TableSnapshot } from '../../core/engine/table-snapshot.ts'
+import {
+  DamagedPart,
+  removeSnapshot,
+  snapshotTables,
+  type TableSnapshot,
+} from '../../core/engine/table-snapshot.ts'
+import { backupUnavailable } from './errors.ts'
 import {
   checksumLine,
   checksumsName,
@@ -50,7 +56,7 @@ export class Backups {
 
   async open(): Promise<void> {
     if (this.#options.dataDir !== undefined) {
-      await removeSnapshot(storeDirectoryOf(this.#options.dataDir))
+      await removeSnapshot(snapshotPlace(this.#options.dataDir))
     }
   }
 
@@ -91,9 +97,8 @@ export class Backups {
     })
     try {
       const takenAt = clock.now()
-      const store = storeDirectoryOf(dataDir)
       const snapshotOf = (isIncluded: (table: string) => boolean) =>
-        catalog.hold(() => snapshotTables(engine, store, isIncluded))
+        catalog.hold(() => snapshotTables(engine, snapshotPlace(dataDir), isIncluded))
       const snapshot = isWanted
         ? await snapshotOf(isWanted)
         : await this.#options.atRest(() => snapshotOf(() => true))
@@ -167,7 +172,15 @@ async function* unlessStalled(archive: Pack, afterMs: number): AsyncGenerator<Bu
   }
 }
 
+const snapshotPlace = (dataDir: string) => ({
+  storeDirectory: storeDirectoryOf(dataDir),
+  name: 'wellhead_backup',
+})
+
 function backupError(error: unknown): Error {
+  if (error instanceof DamagedPart) {
+    return backupUnavailable(`${error.message} Restart the service to repair it, then take the backup again.`)
+  }
   if (!diskFull.is(error) && !isDiskFull(error)) return error as Error
   return backupUnavailable('The disk of the service is full. Free some space on it and try again.')
 }

@@ -1,8 +1,17 @@
 import type { Feature } from '../../feature.ts'
+import { backupErrors } from './errors.ts'
 import type { OpenBackup } from './open.ts'
 
 export const backup: Feature<OpenBackup> = {
   name: 'backup',
+  errors: backupErrors,
+  apiTags: [
+    {
+      name: 'Backups',
+      description: 'Back up everything that the service stores.',
+      after: 'Signing in',
+    },
+  ],
   commands: [
     {
       name: 'backup',

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { crossSite, notAcceptable } from '../../core/base/errors.ts'
+import { header } from '../../core/http/openapi/headers.ts'
 import { authorOf } from '../../core/http/routes/management.ts'
 import { routesOf } from '../../core/http/routes/route.ts'
 import type { Audit } from '../audit/index.ts'
@@ -24,7 +25,10 @@ export function addBackupRoutes(
     responses: {
       200: {
         description: 'A tar archive.',
-        headers: ['Content-Disposition', 'Wellhead-Backup-Bytes'],
+        headers: ['Content-Disposition'],
+        ownHeaders: {
+          'Wellhead-Backup-Bytes': header('Total size of the files in the archive, in bytes.', 'integer'),
+        },
         content: { [mediaType]: { schema: { type: 'string', contentMediaType: mediaType } } },
       },
     },

@@ -3,6 +3,7 @@ import type { OpenConsole } from './open.ts'
 
 export const consolePages: Feature<OpenConsole> = {
   name: 'console',
+  apiTags: [{ name: 'Console', description: 'The web console.', after: 'State and description' }],
   settings: {
     after: 'corsOrigins',
     rows: async () => (await import('./settings.ts')).consoleSettings,

@@ -74,7 +74,7 @@ const form = kindForm<DashboardFields>({
     about: 'Charts of endpoints on one page.',
     fieldsName: 'NewDashboard',
     changes: 'edit',
-    reads: 'query or dashboard',
+    reads: 'call',
     example,
     changeExample: { title: 'Traffic of a project' },
     referenceExample: 'traffic',
@@ -106,7 +106,7 @@ export function maySee(
 ): boolean {
   if (caller.role !== undefined) return true
   const { id, name, definition } = dashboard
-  if (caller.dashboards.includes(name) || caller.dashboards.includes(id)) return true
+  if (caller.pages.includes(name) || caller.pages.includes(id)) return true
   if (caller.project !== undefined && !definition.published) return false
   const panels = panelsOf(definition)
   const mayCall = ({ panel }: { panel: Panel }) => {

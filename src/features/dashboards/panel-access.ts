@@ -27,7 +27,7 @@ function panelEndpoint(
   if (!caller.maySee(endpoint.definition)) return undefined
   const texts = textsFor(endpoint, sent)
   let closest: unknown[] | undefined
-  for (const scope of caller.dashboards) {
+  for (const scope of caller.pages) {
     // Ids come first here: scopes of links have them, and nobody can take one as a name.
     const definition = (dashboards.withId(scope) ?? dashboards.find(scope))?.definition
     if (!definition) continue
@@ -45,9 +45,10 @@ function panelEndpoint(
 /** Grants calls of panels to callers with the scope of their dashboard. */
 export function panelCalls(parts: { endpoints: Found; dashboards: Dashboards }): GrantCall {
   return (caller, reference, sent) => {
-    if (caller.dashboards.length === 0) return undefined
+    if (caller.pages.length === 0) return undefined
     const endpoint = panelEndpoint(parts, caller, reference, sent)
     if (endpoint === undefined) return undefined
+    if (sent.control.has('_version')) throw forbidden('Panels of dashboards have no _version.')
     return { endpoint, isAllowed: () => isPanelCall(parts, caller, reference, sent) }
   }
 }
@@ -73,11 +74,11 @@ function* misfitsOf(
     if (!Object.hasOwn(parameters, name) && !Object.hasOwn(caller.parameters, name))
       yield refused('omit', name)
   }
-  const { project, dashboardParameters } = caller
-  const gone = Object.keys(dashboardParameters).find((name) => !Object.hasOwn(declared, name))
+  const { project, pageParameters } = caller
+  const gone = Object.keys(pageParameters).find((name) => !Object.hasOwn(declared, name))
   if (gone !== undefined)
     yield forbidden(`This link fixes ${gone}, which its dashboard does not have anymore.`)
-  const fixed: Record<string, string | undefined> = { project, ...dashboardParameters }
+  const fixed: Record<string, string | undefined> = { project, ...pageParameters }
   const chosen = new Map<string, string | undefined>()
   const given = (name: string) => (Object.hasOwn(sent, name) ? sent[name] : caller.parameters[name])
   // Those that are omitted come last: of two parameters with one value, the omitted one is the problem.

@@ -5,7 +5,7 @@ import { batchKeys, gatherBatches, sendBatch } from '../../cli/kit/logs/log-batc
 import { apiPath, type ServiceClient } from '../../cli/kit/service-client.ts'
 import { packageFile } from '../../core/base/package-file.ts'
 import { readDefinitions } from '../../core/endpoints/definition/definition-file.ts'
-import { demoDashboard } from './demo-dashboard.ts'
+import { demoPage } from './demo-page.ts'
 import { customerRequests, type DemoSource, demoSources, demoTraffic } from './traffic.ts'
 import { projects } from './world.ts'
 
@@ -34,10 +34,11 @@ export async function runDemo(options: DemoOptions): Promise<void> {
 
 async function sendAll(options: DemoOptions): Promise<void> {
   const { client, now, signal, historyMs, countUsageAt, onFilled } = options
-  const file = readFileSync(packageFile(`shipped/demo/dashboards/${demoDashboard}.yaml`), 'utf8')
+  const { folder, name } = demoPage
+  const file = readFileSync(packageFile(`shipped/demo/${folder}/${name}.yaml`), 'utf8')
   const endpoints = readDefinitions(packageFile('shipped/demo'))
-  const dashboards = [{ ...parse(file), name: demoDashboard }]
-  await client.request('POST', '/api/deployments', { json: { endpoints, dashboards, allow_breaking: true } })
+  const page = { [folder]: [{ ...parse(file), name }] }
+  await client.request('POST', '/api/deployments', { json: { endpoints, ...page, allow_breaking: true } })
   const reached = new Map<DemoSource, number>()
   const sendTo = async (source: DemoSource, untilMs = now()): Promise<number> => {
     const afterMs = Math.max(

@@ -3,6 +3,13 @@ import type { OpenPlans } from './open.ts'
 
 export const plans: Feature<OpenPlans> = {
   name: 'plans',
+  apiTags: [
+    {
+      name: 'Projects',
+      description: 'Their plans, their usage, and the erasure of their entries.',
+      after: '',
+    },
+  ],
   settings: {
     after: 'engineTimeoutFactor',
     rows: async () => (await import('./settings.ts')).planSettings,

@@ -59,7 +59,7 @@ const comparable: OutputFormat = {
 }
 
 /** All replays share one line in the queue of queries. */
-const replayer = { caller: 'wellhead:replay', purpose: 'replay' } as const
+const replayer = { caller: 'wellhead:replay', purpose: 'own', metricLabel: 'replay' } as const
 
 interface RecentRequest {
   parameters: Readonly<Record<string, string>>
@@ -207,7 +207,9 @@ export class Replays {
       if (endpoint.definition.strict) refuseUnknown(endpoint, parameters, ...added)
       // Entries that arrive between the runs must not make them differ.
       const at = { nowMicros, range: { beforeMicros: nowMicros + 1n } }
-      const requester = { ...replayer, signal, engineTime }
+      // An endpoint is refused no request if a version that nobody uses crashes the engine.
+      const blame = [{ key: `replay:${endpoint.definition.id}`, crashes: 1 }]
+      const requester = { ...replayer, blame, signal, engineTime }
       const retentionDays = this.#options.retentionOf(project)
       const from = { project, retentionDays, ...requester }
       const call = callOf({ endpoint, parameters, format: comparable, ...from, ...at })

@@ -74,17 +74,17 @@ type Outcomes = Record<RouteAccess, Outcome>
 
 const noAccess: Outcomes = {
   ...{ public: 'allowed', optional: 401, any: 401, query: 401, search: 401, 'query or search': 401 },
-  'query or dashboard': 401,
+  call: 401,
   ...{ ingest: 401, read: 401, edit: 401, deploy: 401, admin: 401 },
 }
 const noScope: Outcomes = {
   ...{ public: 'allowed', optional: 'allowed', any: 'allowed' },
-  ...{ query: 403, search: 403, 'query or search': 403, 'query or dashboard': 403 },
+  ...{ query: 403, search: 403, 'query or search': 403, call: 403 },
   ...{ ingest: 403, read: 403, edit: 403, deploy: 403, admin: 403 },
 }
 const querying: Outcomes = {
   ...noScope,
-  ...{ query: 'allowed', 'query or search': 'allowed', 'query or dashboard': 'allowed' },
+  ...{ query: 'allowed', 'query or search': 'allowed', call: 'allowed' },
 }
 const searching: Outcomes = { ...noScope, search: 'allowed', 'query or search': 'allowed' }
 const reading: Outcomes = { ...querying, search: 'allowed', read: 'allowed' }
@@ -150,7 +150,7 @@ const callers: Record<string, CallerKind> = {
   },
   'dashboard:<another dashboard>': {
     fields: { scopes: ['dashboard:traffic'] },
-    outcomes: { ...noScope, 'query or dashboard': 'allowed' },
+    outcomes: { ...noScope, call: 'allowed' },
     refused: queryRoutes,
   },
   search: { fields: { scopes: ['search'] }, outcomes: searching, refused: usageRoutes },

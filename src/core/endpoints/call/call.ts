@@ -9,7 +9,8 @@ import type { Endpoint } from '../definition/endpoint.ts'
 import type { BoundValues } from '../definition/parameters.ts'
 import { formatOf, type OutputFormat } from './output-formats.ts'
 
-export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'replay' | 'alert'
+/** `own`: a run of a feature, in the background. */
+export type RunPurpose = 'call' | 'refresh' | 'follow' | 'preview' | 'own'
 
 /** A call that is ready to run: everything that its result depends on is checked and bound. */
 export interface Call extends Cacheable {
@@ -31,6 +32,10 @@ export interface Call extends Cacheable {
   /** Whether many people use the caller's token, so that one of them must not be refused for the SQL of another. */
   readonly isSharedToken?: boolean | undefined
   readonly purpose: RunPurpose
+  /** Name of the run in metrics. By default, its purpose. */
+  readonly metricLabel?: string | undefined
+  /** Who is refused after the run crashed the engine. By default, callers of the endpoint. */
+  readonly blame?: readonly Blame[] | undefined
   readonly engineTime?: EngineTime | undefined
   /** Value of `@now`. Undefined: the time of the run. */
   readonly nowMicros?: bigint | undefined
@@ -47,7 +52,16 @@ export type CallRequest = Pick<
 } & Partial<
     Pick<
       Call,
-      'isSharedToken' | 'signal' | 'directives' | 'trace' | 'purpose' | 'engineTime' | 'nowMicros' | 'range'
+      | 'isSharedToken'
+      | 'signal'
+      | 'directives'
+      | 'trace'
+      | 'purpose'
+      | 'metricLabel'
+      | 'blame'
+      | 'engineTime'
+      | 'nowMicros'
+      | 'range'
     >
   >
 
@@ -104,10 +118,10 @@ export function isUnseen({ sql, purpose }: Pick<Call, 'sql' | 'purpose'>): boole
 const tolerated = { callerSql: 1, sandbox: 20, saved: 3, drafts: 3 }
 
 /** Who is refused for a while after a crash. No token alone can close a sandbox for the others. */
-export function blameFor({ endpoint, sql, project, caller, purpose, isSharedToken }: Call): readonly Blame[] {
+export function blameFor(call: Call): readonly Blame[] {
+  const { endpoint, sql, project, caller, purpose, isSharedToken, blame } = call
+  if (blame) return blame
   const { id } = endpoint.definition
-  // An endpoint is refused no request if a version that nobody uses crashes the engine.
-  if (purpose === 'replay') return [{ key: `replay:${id}`, crashes: 1 }]
   if (purpose === 'preview') return callerBlame(caller, undefined, ' draft', tolerated.drafts)
   if (sql === undefined) return callerBlame(caller, project, ` endpoint:${id}`, tolerated.saved)
   const sandbox = { key: `sandbox:${id}`, crashes: tolerated.sandbox }

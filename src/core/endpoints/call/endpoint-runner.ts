@@ -48,7 +48,7 @@ interface EndpointRunnerOptions {
   /** Columns of the tables that users fill, by name. */
   tables: () => ReadonlyMap<string, readonly { name: string }[]>
   /** Called after each run, also if it failed. */
-  onRun?: (purpose: RunPurpose, engineMs: number) => void
+  onRun?: (metricLabel: string, engineMs: number) => void
 }
 
 type TurnOf = Pick<Call, 'caller' | 'signal'> & { project?: string | undefined; purpose?: RunPurpose }
@@ -99,7 +99,7 @@ export class EndpointRunner {
       // It left the queue before its turn.
       if (startedAt === undefined) return queued?.end()
       engineMs = performance.now() - startedAt
-      this.#options.onRun?.(call.purpose, engineMs)
+      this.#options.onRun?.(call.metricLabel ?? call.purpose, engineMs)
     })
     const { output, more } = result
     const cut = format.cut?.(output.body, maxRows) ?? { body: output.body, rows: 0, truncated: more }

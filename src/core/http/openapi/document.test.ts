@@ -238,7 +238,7 @@ test('docs/reference/api.md lists every operation with its access and summary', 
   const named: Record<string, string> = {
     ...{ public: 'none', optional: 'optional', any: 'any' },
     'query or search': '`query` or `search`',
-    'query or dashboard': '`query` or `dashboard`',
+    call: '`query` or `dashboard`',
   }
   const operations = routes.map(({ method, path, access, operation }) => {
     const request = `\`${method} ${path.replace(/:(\w+)/g, '{$1}')}\``

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type BreakingChange, listErrors } from '../../base/errors.ts'
+import { pageScope } from '../../../shared/scopes.ts'
+import type { BreakingChange, ErrorCode } from '../../base/errors.ts'
 import type { JsonSchema } from '../../base/validation.ts'
 import type { Endpoint } from '../../endpoints/definition/endpoint.ts'
 import { limitsOf, parameterSchemas, rowSchema } from '../../endpoints/schema/endpoint-schema.ts'
@@ -42,7 +43,7 @@ const accessTexts: Record<RouteAccess, string> = {
     '`search` and without fixed parameters. With a project, it reads the entries of its project in published sources',
   ),
   'query or search': withScope('`query` or `search`'),
-  'query or dashboard': withScope('`query` or `dashboard:<name>`'),
+  call: withScope(`\`query\` or \`${pageScope}:<name>\``),
   ingest: withScope('`ingest`'),
   read: withScope('`read`'),
   edit: withScope('`edit`'),
@@ -66,10 +67,11 @@ export interface DescribedServer {
   readonly routeList: readonly ListedRoute[]
   readonly components: Components
   readonly tags: readonly Tag[]
+  readonly errorCodes: readonly ErrorCode[]
 }
 
 /** Makes OpenAPI 3.1 documents. The part that all callers share is built once. */
-export function documentsOf({ routeList: routes, components: named, tags }: DescribedServer) {
+export function documentsOf({ routeList: routes, components: named, tags, errorCodes }: DescribedServer) {
   named.add({ output: { BreakingChange: breakingChange, Error: anyError } })
   const order = (route: ListedRoute) => tags.findIndex(({ name }) => name === route.operation?.tag)
   const sorted = routes.toSorted((one, other) => order(one) - order(other))
@@ -83,7 +85,13 @@ export function documentsOf({ routeList: routes, components: named, tags }: Desc
   }
   const all = pathsFor(() => true)
   const schemas = named.schemas()
-  const responses = errorResponses(named)
+  const responses = errorResponses(named, errorCodes)
+  const ownHeaders = Object.assign(
+    {},
+    ...routes.flatMap(({ operation }) =>
+      Object.values(operation?.responses ?? {}).map((one) => one.ownHeaders),
+    ),
+  )
   return ({ version, endpoints = [], reader = { parameters: {} }, customer }: DocumentOptions) => {
     const paths = customer ? pathsFor(customer.mayUse) : all
     const saved: Paths = {}
@@ -106,7 +114,7 @@ export function documentsOf({ routeList: routes, components: named, tags }: Desc
     const components: Sections = {
       schemas: { ...schemas, ...rows },
       responses,
-      headers: headerComponents,
+      headers: { ...headerComponents, ...ownHeaders },
       securitySchemes,
     }
     const about = {
@@ -230,12 +238,12 @@ function parametersOf(
 
 function responseObject(
   named: Components,
-  { description, headers = [], content }: Response,
+  { description, headers = [], ownHeaders = {}, content }: Response,
   access: RouteAccess,
 ): object {
   return {
     description,
-    headers: headersOf(headers, access !== 'public'),
+    headers: headersOf([...headers, ...Object.keys(ownHeaders)], access !== 'public'),
     ...(content && { content: contentObject(named, content, 'output') }),
   }
 }
@@ -254,7 +262,7 @@ const descriptions: Record<number, string> = {
   403: 'The token does not allow this.',
   404: 'Not found.',
   406: 'The result is not available in this format.',
-  409: 'The name is taken, the change would break callers, or another backup is running.',
+  409: 'The name is taken, or the change would break callers.',
   412: 'Someone else changed it in the meantime.',
   413: 'The body is too large.',
   415: 'The content type of the body is not supported.',
@@ -266,7 +274,7 @@ const descriptions: Record<number, string> = {
   507: 'Not enough disk space to store logs.',
 }
 
-const ownHeaders: Record<string, readonly HeaderName[]> = {
+const errorHeaders: Record<string, readonly HeaderName[]> = {
   401: ['WWW-Authenticate'],
   429: ['Retry-After'],
   503: ['Retry-After'],
@@ -309,11 +317,18 @@ function errorShape(code: z.ZodType<string> = z.string()) {
 
 const anyError = errorShape()
 
-function errorResponses(named: Components): Record<string, JsonSchema> {
+/** With the causes that features add: "A, or B." becomes "A, B, or C." */
+function withCauses(description: string, errors: readonly ErrorCode[]): string {
+  const causes = errors.flatMap(({ cause = [] }) => cause)
+  if (causes.length === 0) return description
+  return `${description.replace(', or ', ', ').slice(0, -1)}, or ${causes.join(', or ')}.`
+}
+
+function errorResponses(named: Components, errorCodes: readonly ErrorCode[]): Record<string, JsonSchema> {
   const byStatus = Object.entries(descriptions).map(([status, description]) => {
-    const codes = listErrors().filter((error) => error.status === Number(status))
+    const codes = errorCodes.filter((error) => error.status === Number(status))
     const shape = errorShape(z.enum(codes.map(({ code }) => code)))
-    return [`Error${status}`, response(named, description, shape, ownHeaders[status])]
+    return [`Error${status}`, response(named, withCauses(description, codes), shape, errorHeaders[status])]
   })
   return { Error: response(named, 'Any other error.', anyError), ...Object.fromEntries(byStatus) }
 }

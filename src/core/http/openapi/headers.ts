@@ -20,7 +20,6 @@ export const headerComponents = {
   'Server-Timing': header('Time spent, in milliseconds.'),
   Vary: header('Request headers that the response depends on.'),
   'WWW-Authenticate': header('How to send a token, and what is wrong with the one that was sent.'),
-  'Wellhead-Backup-Bytes': header('Total size of the files in the archive, in bytes.', 'integer'),
   'Wellhead-Export-Limit': header('Maximum number of entries in the response.', 'integer'),
   'Wellhead-Next': header(
     'Where the next page begins: the field `next` of its request. Absent on the last page.',
@@ -45,11 +44,11 @@ export type HeaderName = keyof typeof headerComponents
 const everywhere = ['Cache-Control', 'Vary', 'X-Content-Type-Options', 'X-Request-Id'] as const
 const withToken = (Object.keys(headerComponents) as HeaderName[]).filter((name) => name.includes('RateLimit'))
 
-export function headersOf(names: readonly HeaderName[], hasToken: boolean): JsonSchema {
-  const all = new Set<HeaderName>([...names, ...everywhere, ...(hasToken ? withToken : [])])
+export function headersOf(names: readonly string[], hasToken: boolean): JsonSchema {
+  const all = new Set<string>([...names, ...everywhere, ...(hasToken ? withToken : [])])
   return Object.fromEntries([...all].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function header(description: string, type = 'string'): object {
+export function header(description: string, type = 'string'): JsonSchema {
   return { description, schema: { type } }
 }

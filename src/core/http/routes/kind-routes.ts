@@ -7,7 +7,7 @@ import { changeOf } from '../../base/validation.ts'
 import type { ChangeTerms, Definitions } from '../../definitions/definitions.ts'
 import { noteShape } from '../../definitions/deployment.ts'
 import { commonView, type KindForm, type Saved } from '../../definitions/kind.ts'
-import { tagOf, tagsOf } from '../openapi/tags.ts'
+import { tagOf } from '../openapi/tags.ts'
 import { authorOf, expectedVersion, flag, ifMatch, versionParam } from './management.ts'
 import { json, jsonBody, routesOf } from './route.ts'
 
@@ -49,7 +49,6 @@ export function addKindRoutes(
   server: FastifyInstance,
   { definitions, kinds }: { definitions: Definitions; kinds: readonly KindForm[] },
 ): void {
-  server.tags.push(...tagsOf(kinds))
   for (const kind of kinds) {
     const isUsed = kinds.some(({ refersTo }) => refersTo[kind.folder] !== undefined)
     addRoutesOf(documented(kind), server, definitions, isUsed)

@@ -95,7 +95,6 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
     const granted = grants.map((grant) => grant(caller, reference, parameters)).find(Boolean)
     const current = granted?.endpoint ?? callableEndpoint(endpoints, caller, reference)
     const requested = control.get('_version')
-    if (granted && requested !== undefined) throw forbidden('Panels of dashboards have no _version.')
     const endpoint =
       requested === undefined ? current : await versionOf(endpoints, caller, current, requested)
     const record = beginRecord(request, endpoint, engineTime)
@@ -132,7 +131,7 @@ export function addQueryRoutes(server: FastifyInstance, parts: QueryParts): void
     }
     return sendResult(request, reply, result, since)
   }
-  const route = routesOf(server, { tag: 'Calling endpoints', access: 'query or dashboard' })
+  const route = routesOf(server, { tag: 'Calling endpoints', access: 'call' })
   route(`GET ${queryRoute}`, 'callEndpoint', 'Call an endpoint', {
     description:
       'Takes the parameters of the endpoint besides these. With `Accept: text/event-stream` the connection stays open, ' +

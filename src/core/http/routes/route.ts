@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { z } from 'zod'
-import { invalidParameter } from '../../base/errors.ts'
+import { type ErrorCode, invalidParameter } from '../../base/errors.ts'
 import { firstProblem, type JsonSchema } from '../../base/validation.ts'
 import type { HeaderName } from '../openapi/headers.ts'
 import { Components } from '../openapi/json-schema.ts'
@@ -29,6 +29,8 @@ export interface Operation {
 export interface Response {
   description: string
   headers?: readonly HeaderName[]
+  /** Headers that no other route has, with their descriptions. */
+  ownHeaders?: Readonly<Record<string, JsonSchema>>
   content?: Content
 }
 
@@ -64,6 +66,8 @@ declare module 'fastify' {
     components: Components
     /** Parts of the API, in the order of the OpenAPI document. */
     tags: Tag[]
+    /** Codes of errors of core and of features. */
+    errorCodes: ErrorCode[]
   }
   interface FastifyContextConfig {
     /** Admins only where it is undefined. */
@@ -121,6 +125,7 @@ export function listRoutes(server: FastifyInstance): void {
   server.decorate('routeList', routes)
   server.decorate('components', new Components())
   server.decorate('tags', [])
+  server.decorate('errorCodes', [])
   server.addHook('onRoute', ({ method, url, config }) => {
     const { access = 'admin', operation } = config ?? {}
     // HEAD routes come with GET routes.

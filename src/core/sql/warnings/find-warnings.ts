@@ -87,7 +87,7 @@ function clockWarnings({ tokens }: Query): Finding[] {
     const name = text.toLowerCase()
     const call = isSymbol(tokens[at + 1], '(') ? '()' : ''
     if (!Object.hasOwn(clocks, name) || !(call || /^CURRENT_/.test(text))) return []
-    const message = `${text}${call} is the clock of the engine. Use ${clocks[name]}: it is the same instant in the whole query, and tests and replays can set it.`
+    const message = `${text}${call} is the clock of the engine. Use ${clocks[name]}: it is the same instant in the whole query, and tests can set it.`
     return [{ code: 'current_time', message, at }]
   })
 }

@@ -1,2 +1,0 @@
-/** The dashboard that the demo opens with. */
-export const demoDashboard = 'demo.traffic'
