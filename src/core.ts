@@ -408,6 +408,7 @@ function noHooks(): Hooks {
     holders: [],
     grants: [],
     followCall: undefined,
+    signOutPerson: undefined,
     signsPeopleIn: false,
     callerDetails: [],
     sessionsEnded: [],

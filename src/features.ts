@@ -12,6 +12,7 @@ import { mcp } from './features/mcp/index.ts'
 import { people } from './features/people/index.ts'
 import { plans } from './features/plans/index.ts'
 import { replay } from './features/replay/index.ts'
+import { sessions } from './features/sessions/index.ts'
 import { sources } from './features/sources/index.ts'
 import { statistics } from './features/statistics/index.ts'
 import { supabase } from './features/supabase/index.ts'
@@ -25,6 +26,7 @@ export const features: readonly Feature[] = [
   live,
   statistics,
   audit,
+  sessions,
   alerts,
   dashboards,
   plans,

@@ -70,6 +70,8 @@ export interface Hooks {
   readonly grants: GrantCall[]
   /** Streams the result of a call. Undefined: results cannot be followed. */
   followCall: FollowCall | undefined
+  /** Ends a session of a person. False: the owner of the cookie is a token. */
+  signOutPerson: ((owner: string, cookie: string, by: Author) => Promise<boolean>) | undefined
   /** Whether people sign in without a token of their own. */
   signsPeopleIn: boolean
   /** Fields of `whoami`. */

@@ -2,19 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Access } from '../../core/access/access.ts'
 import type { SessionCookie } from '../../core/access/sessions.ts'
-import {
-  crossSite,
-  forbidden,
-  notFound,
-  signInRefused,
-  unauthorized,
-  WellheadError,
-} from '../../core/base/errors.ts'
+import { notFound, signInRefused } from '../../core/base/errors.ts'
 import { handleError, toKnownError } from '../../core/http/error-response.ts'
 import { pathOf } from '../../core/http/request-recorder.ts'
-import { tokenOf } from '../../core/http/route-access.ts'
-import { authorOf, changedBy } from '../../core/http/routes/management.ts'
-import { json, routesOf } from '../../core/http/routes/route.ts'
+import { authorOf } from '../../core/http/routes/management.ts'
+import { routesOf } from '../../core/http/routes/route.ts'
 import { pageHeaders } from '../../core/http/security-headers.ts'
 import type { SessionCookies } from '../../core/http/session-cookies.ts'
 import type { Audit } from '../audit/index.ts'
@@ -30,7 +22,6 @@ const stranger = { type: 'person', id: '', name: '' } as const
 
 const returnTo = z.string().optional().describe('Page of the console to return to.')
 
-/** Sessions in cookies: with a token, or as a person. */
 interface SignInParts {
   access: Access
   cookies: SessionCookies
@@ -45,50 +36,6 @@ export function addAuthRoutes(
   { access, cookies, people, oidc, audit }: SignInParts,
 ): void {
   const route = routesOf(server, { tag: 'Signing in', access: 'any' })
-  route('POST /auth/token', 'signInWithToken', 'Sign in to the console with a token', {
-    description:
-      'Sets a cookie with the rights of the token, which works wherever the token does and ends with it. ' +
-      'Requests with the cookie must come from a page of this service, as the headers `Origin` and `Sec-Fetch-Site` tell.',
-    responses: { 204: json('The browser has the cookie.') },
-    errors: [403],
-    handler: async (request, reply) => {
-      // A page of another site must not sign somebody in as somebody else.
-      const { origin } = request.headers
-      if (origin !== undefined && !cookies.isOwn(request)) {
-        throw new WellheadError(
-          crossSite,
-          `Only pages of this service can sign in, and it does not know the origin ${origin.slice(0, 200)}. ` +
-            'If a proxy changes the host name, set WELLHEAD_PUBLIC_URL to the origin that browsers use.',
-        )
-      }
-      const cookie = access.createCookie(tokenOf(request) ?? '', cookies.lengthMs) as SessionCookie
-      access.countSignIn(changedBy(request), request.ip)
-      await audit.write('token.sign_in', undefined, authorOf(request))
-      cookies.set(request, reply, cookie)
-    },
-    options: {
-      errorHandler: (error, request, reply) => {
-        const isRefused = [unauthorized, forbidden, crossSite].some((refusal) => refusal.is(error))
-        if (isRefused && tokenOf(request) !== undefined)
-          audit.refuse('token.sign_in_refused', '', authorOf(request))
-        handleError(error, request, reply)
-      },
-    },
-  })
-  route('POST /auth/logout', 'signOut', 'Sign out of the console', {
-    description: 'Ends the session of the cookie.',
-    access: 'optional',
-    responses: { 204: json('The session has ended.') },
-    errors: [403],
-    handler: async (request, reply) => {
-      const cookie = access.cookieIn(request.cookieToken ?? '')
-      // What cannot be stored does not happen, so that it can be tried again.
-      if (cookie && people.find(cookie.owner)) {
-        await people.signOut(cookie.owner, cookie.id, authorOf(request))
-      } else if (cookie) access.endCookies(cookie.owner, [cookie.id])
-      cookies.clear(request, reply)
-    },
-  })
   const page = { access: 'public', options: { errorHandler: sendProblem } } as const
   const provider = (request: FastifyRequest) => {
     if (!oidc) throw notFound(request.method, pathOf(request.url))

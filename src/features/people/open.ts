@@ -28,6 +28,11 @@ export async function openPeople(core: Core) {
     own.oidcIssuer === undefined
       ? undefined
       : new Oidc({ settings: oidcSettings, secret, clock: time.wall, log })
+  hooks.signOutPerson = async (owner, cookie, by) => {
+    if (!people.find(owner)) return false
+    await people.signOut(owner, cookie, by)
+    return true
+  }
   hooks.signsPeopleIn = oidc !== undefined
   return {
     routes(server: FastifyInstance) {

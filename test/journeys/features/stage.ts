@@ -216,6 +216,14 @@ export async function featureStage(dataDir: string) {
     })
     expect((await call()).body.result).toEqual([{ n: 2 }])
     expect((await ask(service, token, 'GET', '/api/endpoints')).status).toBe(403)
+    const signedIn = await ask(service, token, 'POST', '/auth/token', undefined, { Origin: url })
+    expect(signedIn.status).toBe(204)
+    const cookie = { Cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '', Origin: url }
+    const asBrowser = (method: string, path: string) =>
+      ask(service, undefined, method, path, undefined, cookie)
+    expect((await asBrowser('GET', '/api/endpoints/query/core.count')).body.result).toEqual([{ n: 2 }])
+    expect((await asBrowser('POST', '/auth/logout')).status).toBe(204)
+    expect((await asBrowser('GET', '/api/endpoints/query/core.count')).status).toBe(401)
     expect(await expectStatus(200, 'GET', '/api/whoami')).toMatchObject({ admin: true })
     await expectStatus(204, 'DELETE', `/api/access-tokens/${id}`)
     expect((await call()).status).toBe(401)
